@@ -88,3 +88,19 @@ SELECT radians(0::float8), radians(180::float8), radians('-infinity'::float8);
 SELECT setseed('NaN');
 SELECT setseed('-infinity');
 SELECT setseed(1.5);
+
+-- "ago" stands behind a unit or a time.
+SELECT interval '1 day ago', interval '1:00 ago', interval '1-2 ago', interval '@ 1 day 2:00 ago', interval '-1 day ago', interval '1 day ago 2 hours';
+SELECT interval '1 ago';
+SELECT interval '-1 ago';
+SELECT interval '1.5 ago';
+SELECT interval '1 ago day';
+SELECT interval '@ 1 ago';
+SELECT interval '1 ago' day;
+SELECT interval '1 day 2 ago';
+SELECT interval 'ago';
+
+-- Pieces of texts, as rows and in arrays.
+SELECT t, d, n, string_to_array(t, d, n), ARRAY(SELECT string_to_table(t, d, n)), string_to_array(t, d), (SELECT count(*) FROM string_to_table(t, d))
+FROM (VALUES ('a,,b,', ',', ''), (',', ',', NULL), ('', ',', ''), ('äöä', NULL, 'ö'), ('ab', '', 'ab'), ('ä--ö---', '--', '-'), (NULL, ',', NULL), ('a', 'a', ''), ('abc', 'd', 'abc')) v(t, d, n);
+SELECT string_to_table('x1y1z', '1') LIMIT 2;

@@ -40,6 +40,10 @@ select trim_array('[-2147483648:-2147483647]={1,2}'::int[], 1), trim_array(array
 select generate_subscripts('[2147483645:2147483646]={1,2}'::int[], 1);
 select array_position('[-2147483648:-2147483647]={1,2}'::int[], 2), array_positions('[2147483645:2147483646]={1,2}'::int[], 2);
 select array_fill(repeat('x', 10000), array[130000000]);
+-- bytes of arrays
+select array_length(array[array_fill(repeat('x', 1000000), array[600]), array_fill(repeat('y', 1000000), array[600])], 1);
+select array_length(array[repeat('x', 400000000), repeat('y', 400000000), repeat('z', 400000000)], 1);
+select array_fill(interval '1 day', array[130000000]);
 -- more bits than a number has
 select bit_length(repeat('x', 268435455)), bit_length('é'), bit_length('\x00ff'::bytea);
 select bit_length(repeat('x', 268435456));

@@ -68,6 +68,12 @@ SELECT id, sum(b) OVER v, avg(b) OVER v, min(b) OVER v, count(*) FILTER (WHERE i
 SELECT id, sum(i) OVER v, sum(n) OVER v, count(q) OVER v, max(i) OVER v, string_agg(i::text, ',') OVER v FROM m WINDOW v AS (ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) ORDER BY id;
 SELECT id, sum(i) OVER v, avg(n) OVER v FROM m WINDOW v AS (ORDER BY i RANGE BETWEEN 2 PRECEDING AND 1 PRECEDING) ORDER BY id;
 SELECT id, sum(i) OVER v, sum(n) OVER v FROM m WINDOW v AS (ORDER BY i GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING) ORDER BY id;
+SELECT id, var_pop(i) OVER v, var_samp(b) OVER v, stddev(n) OVER v, stddev_pop(q) OVER v, variance(n) OVER v FROM m WINDOW v AS (ORDER BY id ROWS BETWEEN 3 PRECEDING AND 2 FOLLOWING) ORDER BY id;
+SELECT id, stddev(i::int2) OVER v, var_pop(n) OVER v, var_samp(n) FILTER (WHERE i > 0) OVER v FROM m WINDOW v AS (ORDER BY id ROWS BETWEEN 5 PRECEDING AND 1 PRECEDING) ORDER BY id;
+SELECT id, sum(q * interval '1 day 1 hour') OVER v, avg(i * interval '1 mon 1.5 days') OVER v, bool_and(i > -4) OVER v, bool_or(q % 4 = 1) OVER v, every(q > 5) OVER v FROM m WINDOW v AS (ORDER BY id ROWS BETWEEN 3 PRECEDING AND 2 FOLLOWING) ORDER BY id;
+SELECT id, bool_or(q IS NULL) FILTER (WHERE i < 0) OVER v, bool_and(NULL::bool) OVER v, sum(NULL::interval) OVER v FROM m WINDOW v AS (ORDER BY i RANGE BETWEEN 2 PRECEDING AND 1 PRECEDING) ORDER BY id;
+SELECT sum(interval '170000000 years') OVER (ORDER BY i ROWS 1 PRECEDING) FROM generate_series(1, 3) i;
+SELECT max(s), count(*), count(*) FILTER (WHERE t) FROM (SELECT variance(i) OVER v s, bool_and(i % 20000 > 0) OVER v t FROM generate_series(1, 20000) i WINDOW v AS (ORDER BY i ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)) x;
 SELECT sum(s), count(*) FROM (SELECT sum(i) OVER (ORDER BY i ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) s FROM generate_series(1, 20000) i) t;
 SELECT sum(s), count(*) FROM (SELECT count(*) OVER (ORDER BY i RANGE BETWEEN 5000 PRECEDING AND 5000 FOLLOWING) s FROM generate_series(1, 20000) i) t;
 SELECT sum(s), count(*) FROM (SELECT nth_value(i, 10000) OVER (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) s FROM generate_series(1, 20000) i) t;

@@ -251,8 +251,13 @@ impl HashJoin {
     fn next_match(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         let Some(probe) = &mut self.probe else { return Ok(false) };
         let width = usize::from(self.plan.outer_width);
+        let mut tried = 0u32;
         while let Some(inner) = self.table.rows.get_mut(probe.next as usize) {
             probe.next = inner.next;
+            tried = tried.wrapping_add(1);
+            if tried.is_multiple_of(1024) {
+                cx.breathe()?;
+            }
             let (values, keys) = inner.row.split_at(self.row.len() - width);
             if !are_equal(keys, &self.outer_keys, |i| self.plan.inner_keys[i].type_id()) {
                 continue;

@@ -88,6 +88,9 @@ impl NestLoop {
         while self.operator.next(cx)? {
             let at = self.at;
             self.at += 1;
+            if self.at.is_multiple_of(1024) {
+                cx.breathe()?;
+            }
             self.row[width..].clone_from_slice(self.operator.row());
             if passes(self.plan.condition.as_ref(), &self.row, cx)? {
                 if self.plan.kind == JoinType::Full {

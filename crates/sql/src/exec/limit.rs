@@ -35,9 +35,12 @@ impl Limit {
             sql_error!(INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, "LIMIT must not be negative")
         })?;
         if count != Some(0) {
-            for _ in 0..offset.unwrap_or(0) {
+            for skipped in 0..offset.unwrap_or(0) {
                 if !self.input.next(cx)? {
                     return Ok(Some(0));
+                }
+                if skipped % 1024 == 1023 {
+                    cx.breathe()?;
                 }
             }
         }
@@ -144,6 +147,7 @@ impl Unique {
 
 impl Operator for Unique {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let mut dropped = 0u32;
         while self.input.next(cx)? {
             let row = self.input.row();
             let keys = self.plan.keys.iter().map(|key| eval(key, row, cx));
@@ -155,6 +159,10 @@ impl Operator for Unique {
             if !repeated {
                 self.last = Some(keys);
                 return Ok(true);
+            }
+            dropped = dropped.wrapping_add(1);
+            if dropped.is_multiple_of(1024) {
+                cx.breathe()?;
             }
         }
         Ok(false)

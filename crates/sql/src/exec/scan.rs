@@ -301,9 +301,14 @@ impl Filter {
 
 impl Operator for Filter {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let mut dropped = 0u32;
         while self.input.next(cx)? {
             if keeps(Some(&self.plan.condition), self.input.row(), cx)? {
                 return Ok(true);
+            }
+            dropped = dropped.wrapping_add(1);
+            if dropped.is_multiple_of(1024) {
+                cx.breathe()?;
             }
         }
         Ok(false)

@@ -7,11 +7,13 @@ use super::text::{MAX_BYTES, check_length};
 use super::{Body, Context, Rows};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::steps::Steps;
-use crate::types::array::{Dimension, MAX_DIMENSIONS, MAX_ELEMENTS, too_many_elements};
+use crate::types::array::{
+    Dimension, MAX_DIMENSIONS, MAX_ELEMENTS, element_bytes, too_many_bytes, too_many_elements,
+};
 use crate::types::numeric::int_out_of_range;
 use crate::types::{
-    Array, Datum, Rules, TypeId, compare, compare_alike, compare_under, equals, output_string,
-    type_info,
+    Array, Datum, Rules, Text, TypeId, compare, compare_alike, compare_under, equals,
+    output_string, type_info,
 };
 
 pub(super) const ROOMS: &[Bodies] = &[SHAPE, COMPARE, SETS, BUILDING, SEARCH, TEXTS, ROWS];
@@ -137,7 +139,7 @@ fn prepend(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
     array.elements.insert(0, args[0].clone());
     let array = Array::with_lower(array.element_type, lower, array.elements);
     array.dims[0].check()?;
-    Ok(array.into())
+    array.checked().map(Datum::from)
 }
 
 #[cold]
@@ -194,7 +196,7 @@ fn concatenate(args: &[Datum]) -> Result<Datum> {
     dims.iter().try_for_each(|dim| dim.check())?;
     let mut elements = x.elements.clone();
     elements.extend_from_slice(&y.elements);
-    Ok(Array { element_type: x.element_type, dims, elements }.into())
+    Array { element_type: x.element_type, dims, elements }.checked().map(Datum::from)
 }
 
 /// `array_fill(value, lengths [, lower bounds])`.
@@ -237,13 +239,8 @@ fn fill(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
     let dims: Vec<_> =
         lens.into_iter().zip(lowers).map(|(len, lower)| Dimension { len, lower }).collect();
     dims.iter().try_for_each(|dim| dim.check())?;
-    let size = match &args[0] {
-        Datum::Text(text) => text.len(),
-        Datum::Bytea(bytes) => bytes.len(),
-        _ => 1,
-    };
-    if count.saturating_mul(size) > MAX_BYTES {
-        bail!(PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed ({MAX_BYTES})");
+    if count.saturating_mul(element_bytes(&args[0])) > MAX_BYTES {
+        return Err(too_many_bytes());
     }
     Ok(Array { element_type, dims, elements: vec![args[0].clone(); count] }.into())
 }
@@ -295,7 +292,7 @@ fn replace(args: &[Datum]) -> Result<Datum> {
             *element = args[2].clone();
         }
     }
-    Ok(array.into())
+    array.checked().map(Datum::from)
 }
 
 /// Drops the last elements of the first dimension.
@@ -388,27 +385,58 @@ pub(super) fn width_bucket(rules: Option<&Rules>, args: &[Datum]) -> Result<Datu
     Ok(Datum::Int4(below as i32))
 }
 
-/// The pieces of a text between delimiters; without a delimiter its characters.
-pub(super) fn split_text(args: &[Datum]) -> Result<Vec<Datum>> {
-    let text = args[0].as_text();
-    if text.is_empty() {
-        return Ok(Vec::new());
+/// The pieces of a text between delimiters, one after the other; without a delimiter its characters.
+struct Pieces {
+    text: Text,
+    /// `None` where characters are the pieces.
+    delimiter: Option<Text>,
+    /// What stands for null.
+    null: Option<Text>,
+    /// Where the next piece begins; `None` behind the last.
+    at: Option<usize>,
+    steps: Steps,
+}
+
+impl Pieces {
+    /// Of a text that is not null, a delimiter, and what stands for null where there is a third argument.
+    fn new(args: &[Datum]) -> Pieces {
+        let text_at =
+            |i: usize| args.get(i).filter(|arg| !arg.is_null()).map(Datum::as_text).cloned();
+        let text = args[0].as_text().clone();
+        let at = (!text.is_empty()).then_some(0);
+        Pieces { text, delimiter: text_at(1), null: text_at(2), at, steps: Steps::default() }
     }
-    let null = args.get(2).filter(|null| !null.is_null()).map(|null| null.as_text().as_str());
-    let mut steps = Steps::default();
-    let mut count = 0;
-    let mut piece = |piece: &str| {
-        steps.next()?;
-        count += 1;
-        if count > MAX_ELEMENTS {
-            return Err(too_many_elements());
+
+    /// The piece that begins there, and where the next one does.
+    fn piece(&self, at: usize) -> (&str, Option<usize>) {
+        let rest = &self.text[at..];
+        let (len, skipped) = match self.delimiter.as_deref() {
+            None => (rest.chars().next().map_or(0, char::len_utf8), 0),
+            Some("") => (rest.len(), 0),
+            Some(delimiter) => match rest.find(delimiter) {
+                Some(len) => (len, delimiter.len()),
+                None => (rest.len(), 0),
+            },
+        };
+        // Behind a delimiter there is a piece, if an empty one.
+        let is_last = len == rest.len();
+        (&rest[..len], (!is_last).then_some(at + len + skipped))
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Result<Datum>;
+
+    fn next(&mut self) -> Option<Result<Datum>> {
+        let at = self.at?;
+        if let Err(error) = self.steps.next() {
+            return Some(Err(error));
         }
-        Ok(if Some(piece) == null { Datum::Null } else { Datum::text(piece) })
-    };
-    match &args[1] {
-        Datum::Null => text.chars().map(|c| piece(c.encode_utf8(&mut [0; 4]))).collect(),
-        delimiter if delimiter.as_text().is_empty() => Ok(vec![piece(text)?]),
-        delimiter => text.split(delimiter.as_text().as_str()).map(piece).collect(),
+        let (piece, next) = self.piece(at);
+        let is_null = self.null.as_deref() == Some(piece);
+        let value = if is_null { Datum::Null } else { Datum::text(piece) };
+        self.at = next;
+        Some(Ok(value))
     }
 }
 
@@ -416,7 +444,14 @@ fn text_to_array(args: &[Datum]) -> Result<Datum> {
     if args[0].is_null() {
         return Ok(Datum::Null);
     }
-    Ok(Array::from_elements(TypeId::TEXT, split_text(args)?).into())
+    let mut elements = Vec::new();
+    for piece in Pieces::new(args) {
+        if elements.len() == MAX_ELEMENTS {
+            return Err(too_many_elements());
+        }
+        elements.push(piece?);
+    }
+    Array::from_elements(TypeId::TEXT, elements).checked().map(Datum::from)
 }
 
 fn array_to_text(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
@@ -480,5 +515,5 @@ fn text_to_table(args: &[Datum]) -> Result<Rows> {
     if args[0].is_null() {
         return Ok(Box::new(std::iter::empty()));
     }
-    Ok(Box::new(split_text(args)?.into_iter().map(Ok)))
+    Ok(Box::new(Pieces::new(args)))
 }

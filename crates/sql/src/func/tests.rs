@@ -127,3 +127,32 @@ fn a_pattern_bounds_what_matches_it() {
         assert!(end.as_str() > start && format!("{start}\u{10ffff}\u{10ffff}") < end);
     }
 }
+
+#[test]
+fn a_text_may_have_more_pieces_than_an_array_elements() {
+    let function = functions("string_to_table").find(|f| f.args.len() == 2).unwrap();
+    let Body::Set(body) = function.body else { panic!("it yields a set") };
+    let pieces = |text: String, delimiter: &str| {
+        let mut session = TestSession::new();
+        let mut cx = Context {
+            transaction_start: TimestampTz(0),
+            statement_start: TimestampTz(0),
+            arg_types: function.args,
+            result_type: function.result,
+            variadic: false,
+            session: &mut session,
+        };
+        body(&mut cx, &[text.into(), delimiter.into()]).unwrap()
+    };
+    let first = |text: String, delimiter: &str| -> Vec<String> {
+        let pieces = pieces(text, delimiter).take(5);
+        pieces.map(|piece| piece.unwrap().as_text().to_string()).collect()
+    };
+    let many = ",".repeat(crate::types::array::MAX_ELEMENTS + 1);
+    assert_eq!(first(many, ","), [""; 5]);
+    assert_eq!(first("a,,b,".to_owned(), ","), ["a", "", "b", ""]);
+    assert_eq!(first("ä--ö---".to_owned(), "--"), ["ä", "ö", "-"]);
+    assert_eq!(first("ab".to_owned(), ""), ["ab"]);
+    assert_eq!(first(",".to_owned(), ","), ["", ""]);
+    assert_eq!(first(String::new(), ","), [""; 0]);
+}

@@ -19,6 +19,7 @@ use crate::types::Encoding;
 mod amcheck;
 mod bitmaps;
 mod by_index;
+mod dropped_rows;
 mod index_only;
 mod large_keys;
 mod large_values;

@@ -30,7 +30,8 @@ use crate::bind::Ty;
 use crate::catalog::{ColumnDef, TableDef};
 use crate::error::{Result, SqlError, interrupted, sql_error};
 use crate::types::row::{
-    External, MAX_ROW_BYTES, ValueKind, has_external, inline_value, must_fit, replace_parts,
+    External, MAX_ROW_BYTES, ValueKind, check_size, has_external, inline_value, must_fit,
+    replace_parts,
 };
 use crate::types::{Datum, TypeId};
 
@@ -64,7 +65,7 @@ impl Target<'_> {
     /// where that says. What was stored out of line for it is added to `stored`.
     ///
     /// # Errors
-    /// `54000` where no value is left that could be moved; what storage says.
+    /// `54000` for a value that is too large, and where none is left that could be moved; what storage says.
     pub fn encode(
         &self,
         values: &[Datum],
@@ -72,6 +73,7 @@ impl Target<'_> {
         stored: &mut Vec<External>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
+        values.iter().try_for_each(check_size)?;
         let start = out.len();
         self.table.desc.encode_any(values, kept, out);
         if let Some(heap) = self.table.toast_rows()

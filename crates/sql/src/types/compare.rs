@@ -1,5 +1,8 @@
 //! Order, equality and hashing of values, as SQL's `<`, `=` and hashing see them.
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
@@ -195,13 +198,16 @@ pub fn is_equal_as(a: &Datum, b: &Datum, type_of: impl FnOnce() -> TypeId) -> bo
     }
 }
 
+/// What null feeds: a number that no column is full of, as one may be of zeros.
+const NULL_HASH: u64 = 0x9ae1_6a3b_2f90_404f;
+
 /// Feeds a value to a hasher: equal values feed alike, whatever their type's notion of equality.
 ///
 /// Integers of all widths feed alike, so that they can be joined without conversion; so do both
 /// floating-point types.
 pub fn hash_datum<H: Hasher>(value: &Datum, state: &mut H) {
     match value {
-        Datum::Null => state.write_u8(0),
+        Datum::Null => state.write_u64(NULL_HASH),
         Datum::Bool(v) => state.write_u8(u8::from(*v)),
         Datum::Char(v) => state.write_u8(*v),
         Datum::Int2(v) => state.write_i64(i64::from(*v)),

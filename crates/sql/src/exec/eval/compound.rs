@@ -69,7 +69,7 @@ pub(super) fn eval(expr: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum>
                 elements.push(cast_value?);
             }
             let (element_type, dims) = (cast.element_type, array.dims.clone());
-            Ok(Datum::Array(Arc::new(Array { element_type, dims, elements })))
+            Array { element_type, dims, elements }.checked().map(Datum::from)
         }
         other => Err(sql_error!(INTERNAL_ERROR, "cannot evaluate {other:?}")),
     }
@@ -179,7 +179,7 @@ fn eval_array(array: &ArrayExpr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum
         false => Array::from_elements(array.element_type, values),
         true => nested_array(array.element_type, &values)?,
     };
-    Ok(Datum::Array(Arc::new(made)))
+    made.checked().map(Datum::from)
 }
 
 /// An array whose elements are arrays of one shape; nulls and empty ones only together.

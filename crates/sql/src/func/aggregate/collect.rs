@@ -5,7 +5,7 @@ use crate::error::{Result, bail};
 use crate::exec::spill::values_bytes;
 use crate::func::text::{MAX_BYTES, too_large};
 use crate::func::{Accumulator, Context};
-use crate::types::array::{Dimension, MAX_DIMENSIONS, too_many_dimensions};
+use crate::types::array::{Dimension, MAX_DIMENSIONS, too_many_bytes, too_many_dimensions};
 use crate::types::{Array, Datum, TypeId, type_info};
 
 pub(super) const AGGREGATES: Aggregates = &[
@@ -53,10 +53,7 @@ impl Accumulator for Values {
 
 /// An array is a value, and no larger than a value can be.
 fn check_size(bytes: usize) -> Result<()> {
-    if bytes > MAX_BYTES {
-        bail!(PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed ({MAX_BYTES})");
-    }
-    Ok(())
+    if bytes > MAX_BYTES { Err(too_many_bytes()) } else { Ok(()) }
 }
 
 /// Arrays of one shape, stacked.

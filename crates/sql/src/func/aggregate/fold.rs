@@ -25,9 +25,9 @@ pub(super) const EXTREMES: Aggregates = extremes!(
 pub(super) const OTHERS: Aggregates = &[
     ("count()", |_| Box::new(Count(0))),
     ("count(any)", |_| Box::new(Count(0))),
-    ("bool_and(bool)", |_| Fold::start(|a, b| Datum::Bool(a.as_bool() && b.as_bool()))),
-    ("every(bool)", |_| Fold::start(|a, b| Datum::Bool(a.as_bool() && b.as_bool()))),
-    ("bool_or(bool)", |_| Fold::start(|a, b| Datum::Bool(a.as_bool() || b.as_bool()))),
+    ("bool_and(bool)", |_| Booleans::start(|counts| counts.trues == counts.rows)),
+    ("every(bool)", |_| Booleans::start(|counts| counts.trues == counts.rows)),
+    ("bool_or(bool)", |_| Booleans::start(|counts| counts.trues > 0)),
     ("bit_and(int2)", |_| Fold::start(|a, b| Datum::Int2(a.as_int2() & b.as_int2()))),
     ("bit_and(int4)", |_| Fold::start(|a, b| Datum::Int4(a.as_int4() & b.as_int4()))),
     ("bit_and(int8)", |_| Fold::start(|a, b| Datum::Int8(a.as_int8() & b.as_int8()))),
@@ -59,6 +59,47 @@ impl Accumulator for Count {
     fn remove(&mut self, _: &mut Context<'_>, _: &[Datum]) -> Result<bool> {
         self.0 -= 1;
         Ok(true)
+    }
+}
+
+/// Truth values, counted so that one can be taken out again.
+struct Booleans {
+    counts: Counts,
+    result: fn(&Counts) -> bool,
+}
+
+#[derive(Default)]
+struct Counts {
+    trues: i64,
+    rows: i64,
+}
+
+impl Booleans {
+    fn start(result: fn(&Counts) -> bool) -> Box<dyn Accumulator> {
+        Box::new(Booleans { counts: Counts::default(), result })
+    }
+}
+
+impl Accumulator for Booleans {
+    fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
+        self.counts.trues += i64::from(args[0].as_bool());
+        self.counts.rows += 1;
+        Ok(())
+    }
+
+    fn is_reversible(&self) -> bool {
+        true
+    }
+
+    fn remove(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<bool> {
+        self.counts.trues -= i64::from(args[0].as_bool());
+        self.counts.rows -= 1;
+        Ok(true)
+    }
+
+    fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
+        let is_empty = self.counts.rows == 0;
+        Ok((!is_empty).then(|| (self.result)(&self.counts)).into())
     }
 }
 

@@ -8,6 +8,9 @@ mod fold;
 mod statistics;
 mod sum;
 
+#[cfg(test)]
+mod tests;
+
 use super::table::Start;
 
 pub(crate) use collect::Arrays;

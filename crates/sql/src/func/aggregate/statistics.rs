@@ -3,6 +3,8 @@
 //! Exact types keep exact sums; doubles keep running sums of squared deviations (Youngs and
 //! Cramer, 1971), which do not lose small variances beside large means.
 
+use std::cmp::Ordering;
+
 use super::Aggregates;
 use crate::error::Result;
 use crate::func::float::overflow;
@@ -97,8 +99,11 @@ struct Exact {
     count: i64,
     sum: Var,
     squares: Var,
-    /// NaN or an infinity was among the values.
-    special: bool,
+    /// How many of the values are NaN or an infinity.
+    specials: i64,
+    /// The most digits that a value has after the point, which the result goes by, and how many have so many.
+    scale: i32,
+    of_scale: i64,
 }
 
 impl Exact {
@@ -108,30 +113,65 @@ impl Exact {
             count: 0,
             sum: Var::zero(0),
             squares: Var::zero(0),
-            special: false,
+            specials: 0,
+            scale: 0,
+            of_scale: 0,
         })
+    }
+
+    /// `None` for NaN and infinities.
+    fn value(arg: &Datum) -> Option<Var> {
+        match arg {
+            Datum::Int2(v) => Some(Var::from_i128(i128::from(*v))),
+            Datum::Int4(v) => Some(Var::from_i128(i128::from(*v))),
+            Datum::Int8(v) => Some(Var::from_i128(i128::from(*v))),
+            other => other.as_numeric().var(),
+        }
     }
 }
 
 impl Accumulator for Exact {
     fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
-        let value = match &args[0] {
-            // Their transition functions are not strict: nulls come, and do not count.
-            Datum::Null => return Ok(()),
-            Datum::Int2(v) => Some(Var::from_i128(i128::from(*v))),
-            Datum::Int4(v) => Some(Var::from_i128(i128::from(*v))),
-            Datum::Int8(v) => Some(Var::from_i128(i128::from(*v))),
-            other => other.as_numeric().var(),
-        };
+        // Their transition functions are not strict: nulls come, and do not count.
+        if args[0].is_null() {
+            return Ok(());
+        }
         self.count += 1;
-        match value {
-            Some(value) => {
-                self.squares = self.squares.add(&value.mul(&value));
-                self.sum = self.sum.add(&value);
-            }
-            None => self.special = true,
+        let Some(value) = Exact::value(&args[0]) else {
+            self.specials += 1;
+            return Ok(());
+        };
+        self.squares = self.squares.add(&value.mul(&value));
+        self.sum = self.sum.add(&value);
+        match value.dscale.cmp(&self.scale) {
+            Ordering::Less => {}
+            Ordering::Equal => self.of_scale += 1,
+            Ordering::Greater => (self.scale, self.of_scale) = (value.dscale, 1),
         }
         Ok(())
+    }
+
+    fn is_reversible(&self) -> bool {
+        true
+    }
+
+    fn remove(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<bool> {
+        if args[0].is_null() {
+            return Ok(true);
+        }
+        if let Some(value) = Exact::value(&args[0]) {
+            let is_of_scale = value.dscale == self.scale;
+            if is_of_scale && self.of_scale == 1 && self.scale > 0 {
+                return Ok(false);
+            }
+            self.squares = self.squares.sub(&value.mul(&value));
+            self.sum = self.sum.sub(&value);
+            self.of_scale -= i64::from(is_of_scale);
+        } else {
+            self.specials -= 1;
+        }
+        self.count -= 1;
+        Ok(true)
     }
 
     fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
@@ -139,7 +179,7 @@ impl Accumulator for Exact {
         if self.count <= i64::from(sample) {
             return Ok(Datum::Null);
         }
-        if self.special {
+        if self.specials > 0 {
             return Ok(Numeric::NAN.into());
         }
         // N · Σx² − (Σx)², over N² or N · (N − 1).

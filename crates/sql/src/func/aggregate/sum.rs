@@ -220,6 +220,18 @@ impl Accumulator for Intervals {
         Ok(())
     }
 
+    fn is_reversible(&self) -> bool {
+        true
+    }
+
+    fn remove(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<bool> {
+        // Where what is left is out of range, adding it up says so.
+        let Ok(sum) = self.sum.checked_sub(args[0].as_interval()) else { return Ok(false) };
+        self.sum = sum;
+        self.count -= 1;
+        Ok(true)
+    }
+
     fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
         match (self.count, self.output) {
             (0, _) => Ok(Datum::Null),

@@ -48,7 +48,7 @@ const SUBSTRINGS: Bodies = scalars! {
 /// The first group of the first match, or all of it.
 fn substring(text: &str, pattern: &str) -> Result<Datum> {
     let regex = Regex::new(pattern, Flags::default())?;
-    let Some(groups) = regex.find_from(text, 0)? else { return Ok(Datum::Null) };
+    let Some(groups) = regex.find(text)? else { return Ok(Datum::Null) };
     Ok(piece(text, groups[usize::from(regex.groups > 0)]))
 }
 
@@ -91,9 +91,10 @@ fn each_match(
     from: usize,
     mut take: impl FnMut(Groups) -> Result<bool>,
 ) -> Result<()> {
+    let searched = regex.searched(text);
     let mut search = from;
     while search <= text.len() {
-        let Some(groups) = regex.find_from(text, search)? else { break };
+        let Some(groups) = regex.find_from(&searched, search)? else { break };
         let (start, end) = whole(&groups);
         search = if start == end { next_char(text, end) } else { end };
         if !take(groups)? {
@@ -146,7 +147,7 @@ fn regexp_match(args: &[Datum]) -> Result<Datum> {
     }
     let text = args[0].as_text();
     let regex = Regex::new(args[1].as_text(), flags)?;
-    Ok(regex.find_from(text, 0)?.map_or(Datum::Null, |groups| match_array(text, &groups)))
+    Ok(regex.find(text)?.map_or(Datum::Null, |groups| match_array(text, &groups)))
 }
 
 fn regexp_matches(args: &[Datum]) -> Result<Rows> {

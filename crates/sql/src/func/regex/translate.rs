@@ -7,6 +7,7 @@
 
 use std::fmt::Write;
 
+use super::behind;
 use crate::error::{Result, SqlError, sql_error};
 
 /// Switches of a regular expression: the letters of `regexp_…` functions and of `(?…)`.
@@ -78,12 +79,20 @@ pub(super) struct Translated {
     pub pattern: String,
     /// Capturing groups.
     pub groups: usize,
+    /// Back references are to match without case, which the engine's don't.
+    pub in_lower_case: bool,
 }
 
 /// `2201B` in PostgreSQL's words.
 #[cold]
 pub(super) fn invalid(reason: &str) -> SqlError {
     sql_error!(INVALID_REGULAR_EXPRESSION, "invalid regular expression: {reason}")
+}
+
+/// Nesting that the engine can't do.
+#[cold]
+pub(super) fn too_deep() -> SqlError {
+    SqlError::unsupported("regular expressions with parentheses nested so deep are not supported")
 }
 
 /// Most repetitions that a bound may ask for.
@@ -133,6 +142,9 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated> {
         closed: Vec::new(),
         greedy: Vec::new(),
         depth: 0,
+        around: 0,
+        takers: 0,
+        refers_back: false,
     };
     if flags.literal {
         let chars = std::mem::take(&mut translator.chars);
@@ -143,7 +155,11 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated> {
             return Err(invalid("parentheses () not balanced"));
         }
     }
-    Ok(Translated { pattern: translator.out, groups: translator.groups })
+    Ok(Translated {
+        pattern: translator.out,
+        groups: translator.groups,
+        in_lower_case: translator.refers_back && translator.flags.ignore_case,
+    })
 }
 
 struct Translator {
@@ -158,6 +174,12 @@ struct Translator {
     greedy: Vec<usize>,
     /// Open parentheses.
     depth: usize,
+    /// Open look-arounds. Nothing in them captures.
+    around: usize,
+    /// Atoms so far that take characters, or capture.
+    takers: usize,
+    /// There was a back reference.
+    refers_back: bool,
 }
 
 /// Nesting beyond which a pattern is refused.
@@ -167,6 +189,8 @@ const MAX_DEPTH: usize = 200;
 enum Atom {
     /// It starts here in `out`.
     Repeatable(usize),
+    /// A group that takes no characters starts here.
+    Void(usize),
     /// Anchors and look-arounds, which take none.
     Constraint,
 }
@@ -233,6 +257,7 @@ impl Translator {
                 }
                 Some(c) => {
                     let atom = self.atom(c)?;
+                    self.takers += usize::from(matches!(atom, Atom::Repeatable(_)));
                     self.skip_comments()?;
                     self.quantifier(atom)?;
                 }
@@ -273,19 +298,23 @@ impl Translator {
     }
 
     fn group(&mut self) -> Result<Atom> {
-        let start = self.out.len();
+        let (start, takers) = (self.out.len(), self.takers);
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(invalid("regular expression is too complex"));
+            return Err(too_deep());
         }
         let constraint = ["(?=", "(?!", "(?<=", "(?<!"].into_iter().find(|open| self.eat(open));
         let mut number = None;
         if let Some(open) = constraint {
+            self.around += 1;
             self.out.push_str(open);
         } else if self.eat("(?:") {
             self.out.push_str("(?:");
         } else if self.peek_at(1) == Some('?') {
             return Err(invalid("quantifier operand invalid"));
+        } else if self.around > 0 {
+            self.at += 1;
+            self.out.push_str("(?:");
         } else {
             self.at += 1;
             self.groups += 1;
@@ -297,9 +326,27 @@ impl Translator {
             return Err(invalid("parentheses () not balanced"));
         }
         self.depth -= 1;
-        self.out.push(')');
         self.closed.extend(number);
-        Ok(if constraint.is_some() { Atom::Constraint } else { Atom::Repeatable(start) })
+        let Some(open) = constraint else {
+            self.out.push(')');
+            let is_void = number.is_none() && self.takers == takers;
+            return Ok(if is_void { Atom::Void(start) } else { Atom::Repeatable(start) });
+        };
+        (self.around, self.takers) = (self.around - 1, takers);
+        if open.starts_with("(?<") {
+            let inside = self.out.split_off(start + open.len());
+            self.cut(start);
+            behind::write(open, &inside, &mut self.out)?;
+        } else {
+            self.out.push(')');
+        }
+        Ok(Atom::Constraint)
+    }
+
+    /// Takes back what was written from there on.
+    fn cut(&mut self, start: usize) {
+        self.out.truncate(start);
+        while self.greedy.pop_if(|end| *end > start).is_some() {}
     }
 
     fn quantifier(&mut self, atom: Atom) -> Result<()> {
@@ -348,7 +395,7 @@ impl Translator {
     }
 
     fn finish_quantifier(&mut self, atom: &Atom, min: u32, max: Option<u32>) -> Result<()> {
-        let &Atom::Repeatable(start) = atom else {
+        let (&Atom::Repeatable(start) | &Atom::Void(start)) = atom else {
             return Err(invalid("quantifier operand invalid"));
         };
         let lazy = self.eat("?");
@@ -361,6 +408,13 @@ impl Translator {
                 while let Some(end) = self.greedy.pop_if(|end| *end > start) {
                     self.out.insert(end, '?');
                 }
+            }
+            return Ok(());
+        }
+        if matches!(atom, Atom::Void(_)) {
+            // The engine repeats nothing that takes no characters; once is as good as often, and no time needs nothing.
+            if min == 0 {
+                self.cut(start);
             }
             return Ok(());
         }
@@ -441,10 +495,11 @@ impl Translator {
             self.literal(char::from_u32(value).ok_or_else(bad)?);
             return Ok(Atom::Repeatable(start));
         }
-        if !self.closed.contains(&number) {
+        if self.around > 0 || !self.closed.contains(&number) {
             return Err(invalid("invalid backreference number"));
         }
         self.at += 1 + decimal.len();
+        self.refers_back = true;
         write!(self.out, "(?:\\{number})").expect("a String takes all");
         Ok(Atom::Repeatable(start))
     }

@@ -9,6 +9,7 @@ pub(crate) use text::{parse_array, parse_vector, write_array, write_vector};
 
 use super::datum::Datum;
 use super::oid::TypeId;
+use super::row::{MAX_VALUE_BYTES, ValueKind};
 use crate::error::{Result, SqlError, sql_error};
 
 /// PostgreSQL's limit on dimensions.
@@ -75,6 +76,29 @@ impl Array {
             vec![Dimension { len, lower }]
         };
         Array { element_type, dims, elements }
+    }
+
+    /// The array, if it is no larger than a value can be.
+    ///
+    /// # Errors
+    /// `54000`, where PostgreSQL's array of these elements would be too large.
+    pub fn checked(self) -> Result<Array> {
+        let bytes = match self.fixed_bytes() {
+            Some(bytes) => bytes,
+            None => self.elements.iter().map(element_bytes).sum(),
+        };
+        if bytes > MAX_VALUE_BYTES { Err(too_many_bytes()) } else { Ok(self) }
+    }
+
+    /// Bytes of elements that have one width, nulls among them unless these might be what is too much; `None` of others.
+    pub(super) fn fixed_bytes(&self) -> Option<usize> {
+        let Some(kind) = self.elements.iter().find_map(ValueKind::of_datum) else { return Some(0) };
+        let width = kind.fixed_width()? as usize;
+        let all = width * self.elements.len();
+        if all <= MAX_VALUE_BYTES / 2 {
+            return Some(all);
+        }
+        Some(width * self.elements.iter().filter(|element| !element.is_null()).count())
     }
 
     /// The element at these subscripts, null when any lies outside or their number is wrong.
@@ -160,7 +184,7 @@ impl Array {
             index = index * dim.len as usize + (subscript - dim.lower) as usize;
         }
         array.elements[index] = value;
-        Ok(array)
+        array.checked()
     }
 
     /// Puts a source's first elements into the slice between bounds per dimension, missing bounds reaching to the
@@ -206,7 +230,7 @@ impl Array {
         }
         let dims = array.dims.clone();
         put_ranges(&mut array.elements, &dims, &ranges, 0, &mut elements);
-        Ok(array)
+        array.checked()
     }
 
     /// The slice itself, of an array that had no elements.
@@ -286,6 +310,21 @@ fn put_ranges(
     }
 }
 
+/// Bytes of an element in PostgreSQL's arrays.
+pub fn element_bytes(element: &Datum) -> usize {
+    let with_length = |len: usize| (4 + len).next_multiple_of(4);
+    match element {
+        Datum::Text(text) => with_length(text.len()),
+        Datum::Bytea(bytes) => with_length(bytes.len()),
+        Datum::Numeric(number) => with_length(2 + 2 * number.parts().digits.len()),
+        Datum::Record(record) => {
+            24 + record.fields.iter().map(|(_, field)| element_bytes(field)).sum::<usize>()
+        }
+        Datum::Array(array) => 24 + array.elements.iter().map(element_bytes).sum::<usize>(),
+        fixed => ValueKind::of_datum(fixed).and_then(ValueKind::fixed_width).unwrap_or(0) as usize,
+    }
+}
+
 #[cold]
 fn too_small() -> SqlError {
     sql_error!(ARRAY_SUBSCRIPT_ERROR, "source array too small")
@@ -304,4 +343,10 @@ pub fn too_many_dimensions(wanted: usize) -> SqlError {
 #[cold]
 pub fn too_many_elements() -> SqlError {
     sql_error!(PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed ({MAX_ELEMENTS})")
+}
+
+/// `54000` for an array of more bytes than a value may have.
+#[cold]
+pub fn too_many_bytes() -> SqlError {
+    sql_error!(PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed ({MAX_VALUE_BYTES})")
 }

@@ -66,3 +66,19 @@ fn slices_and_elements() {
         .unwrap();
     assert_eq!(grown.dims, [Dimension { len: 3, lower: -1 }]);
 }
+
+#[test]
+fn arrays_are_no_larger_than_values() {
+    let refused = |made: Result<Array>| made.unwrap_err().to_string();
+    let error = "54000: array size exceeds the maximum allowed (1073741823)";
+    // 100 MB, which all elements share.
+    let piece = Datum::from("x".repeat(100 << 20));
+    let full = Array::from_elements(TypeId::TEXT, vec![piece.clone(); 10]).checked().unwrap();
+    assert_eq!(full.elements.len(), 10);
+    let more = Array::from_elements(TypeId::TEXT, vec![piece.clone(); 11]);
+    assert_eq!(refused(more.checked()), error);
+    assert_eq!(refused(full.with_element(&[11], piece.clone())), error);
+    assert!(full.with_element(&[11], Datum::Null).is_ok());
+    assert!(full.with_element(&[10], piece).is_ok());
+    assert_eq!(refused(full.with_slice(&[(Some(6), Some(15))], &full)), error);
+}

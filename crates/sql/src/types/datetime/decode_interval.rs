@@ -115,6 +115,7 @@ fn decode_fields(fields: &[Field], range: IntervalFields, cx: &IoContext<'_>) ->
         sum: Sum::default(),
         range,
         unit: None,
+        needs_unit: false,
         // The standard's single leading sign covers all fields, unless others have signs too.
         force_negative: cx.format.interval_style == IntervalStyle::SqlStandard
             && fields.first().is_some_and(|field| field.text.starts_with('-'))
@@ -143,6 +144,8 @@ struct IntervalDecoder {
     range: IntervalFields,
     /// The unit of the next number to the left.
     unit: Option<Unit>,
+    /// It is none that the range tells, where there is no other.
+    needs_unit: bool,
     force_negative: bool,
     ago: bool,
 }
@@ -168,7 +171,8 @@ impl IntervalDecoder {
             Shape::Word | Shape::SignedWord => match interval_keyword(text) {
                 Some(IntervalWord::Ignore) => Ok(Parts::NONE),
                 Some(IntervalWord::Ago) => {
-                    self.ago = true;
+                    // Stands behind a unit or a time: `1 ago` is nothing.
+                    (self.ago, self.unit, self.needs_unit) = (true, None, true);
                     Ok(Parts::NONE)
                 }
                 Some(IntervalWord::Unit(unit)) => {
@@ -201,7 +205,8 @@ impl IntervalDecoder {
     }
 
     fn number(&mut self, text: &str) -> Result<Parts> {
-        let unit = self.unit.unwrap_or_else(|| rightmost_unit(self.range));
+        let told = (!self.needs_unit).then(|| rightmost_unit(self.range));
+        let mut unit = self.unit.or(told);
         let negative = text.starts_with('-');
         let (digits, rest) = split_digits(text.trim_start_matches(['+', '-']));
         let signed = if negative { format!("-{digits}") } else { digits.to_owned() };
@@ -211,7 +216,6 @@ impl IntervalDecoder {
             signed.parse().map_err(|_| DateTimeError::FieldOverflow)?
         };
         let mut fraction = 0.0;
-        let mut unit = unit;
         match rest.as_bytes() {
             [] => {}
             [b'-', ..] => {
@@ -228,7 +232,7 @@ impl IntervalDecoder {
                 if !tail.is_empty() {
                     return Err(DateTimeError::BadFormat);
                 }
-                unit = Unit::Month;
+                unit = Some(Unit::Month);
                 value = value
                     .checked_mul(MONTHS_PER_YEAR)
                     .and_then(|v| v.checked_add(if negative { -months } else { months }))
@@ -246,6 +250,7 @@ impl IntervalDecoder {
             value = if value > 0 { -value } else { value };
             fraction = if fraction > 0.0 { -fraction } else { fraction };
         }
+        let unit = unit.ok_or(DateTimeError::BadFormat)?;
         self.unit = Some(unit);
         self.add(unit, value, fraction)
     }

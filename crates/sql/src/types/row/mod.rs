@@ -6,6 +6,7 @@
 
 mod external;
 mod loose;
+mod size;
 mod value;
 mod varlen;
 mod wire;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use external::{External, Part, has_external, inline_value, replace_parts};
 pub use loose::{read_values, write_values};
+pub use size::{MAX_VALUE_BYTES, check_size};
 pub use value::{ValueKind, is_identical};
 pub use varlen::{Stored, read_varlen};
 
@@ -130,7 +132,7 @@ impl RowDesc {
         fits
     }
 
-    /// Appends the encoded row, however long it is. Of the columns in `kept`, ascending, it has no values but where
+    /// Appends the encoded row, however long it is, of values that [`check_size`] lets pass. Of the columns in `kept`, ascending, it has no values but where
     /// these are.
     pub fn encode_any(&self, values: &[Datum], kept: &[(u16, External)], out: &mut Vec<u8>) {
         assert_eq!(values.len(), self.columns.len(), "one value per column");

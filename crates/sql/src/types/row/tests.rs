@@ -1,5 +1,8 @@
+use std::sync::Arc;
+
 use super::*;
-use crate::types::{Datum, Numeric};
+use crate::types::datetime::Interval;
+use crate::types::{Array, Datum, Numeric, Record, TypeId};
 
 fn encode(desc: &RowDesc, values: &[Datum]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -63,4 +66,40 @@ fn large_values_are_compressed_and_huge_rows_refused() {
         .collect();
     let error = desc.encode(&[noise.into(), Datum::Null], &mut Vec::new()).unwrap_err();
     assert_eq!(error.sqlstate().as_str(), "54000");
+}
+
+#[test]
+fn what_is_larger_than_a_value_is_refused() {
+    let piece = Datum::from("x".repeat(100 << 20));
+    let array =
+        |count: usize| Datum::from(Array::from_elements(TypeId::TEXT, vec![piece.clone(); count]));
+    let numbers = |count: usize| vec![Datum::Interval(Interval::ZERO); count];
+    check_size(&array(10)).unwrap();
+    let error = check_size(&array(11)).unwrap_err().to_string();
+    assert_eq!(error, "54000: array size exceeds the maximum allowed (1073741823)");
+    let fields = |count| Record::new(TypeId::RECORD, vec![(TypeId::TEXT, piece.clone()); count]);
+    check_size(&Datum::Record(Arc::new(fields(10)))).unwrap();
+    let error = check_size(&Datum::Record(Arc::new(fields(11)))).unwrap_err();
+    assert_eq!(error.sqlstate().as_str(), "54000");
+    check_size(&Array::from_elements(TypeId::INTERVAL, numbers(1000)).into()).unwrap();
+}
+
+#[test]
+fn a_value_is_no_larger_than_was_counted() {
+    let texts = ["a".to_owned(), "b".repeat(126), "c".repeat(127), String::new()];
+    let mut elements: Vec<Datum> = texts.map(Datum::from).into();
+    elements.push(Datum::Null);
+    let array = Datum::from(Array::from_elements(TypeId::TEXT, elements.clone()));
+    let numbers = Array::with_lower(TypeId::INT8, 3, (0..5).map(Datum::Int8).collect());
+    let numbers = Datum::from(numbers);
+    let numeric = Datum::from(Numeric::parse("-123456789.000001").unwrap());
+    elements.extend([array.clone(), numbers.clone(), numeric.clone(), Datum::Bool(true)]);
+    let fields = elements.into_iter().map(|value| (TypeId::TEXT, value)).collect();
+    let record = Datum::Record(Arc::new(Record::new(TypeId::RECORD, fields)));
+    for value in [array, numbers, numeric, record] {
+        let mut bytes = Vec::new();
+        ValueKind::of_datum(&value).unwrap().encode(&value, &mut bytes);
+        let (Stored::Plain(stored), _) = read_varlen(&bytes) else { panic!("it is short") };
+        assert_eq!(size::bytes_max(&value), stored.len(), "{value:?}");
+    }
 }

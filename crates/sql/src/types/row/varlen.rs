@@ -87,6 +87,11 @@ fn long_word(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"))
 }
 
+/// Bytes of so many with their length word.
+pub(super) fn with_length_word(len: usize) -> usize {
+    len + if len <= SHORT_MAX { 1 } else { 4 }
+}
+
 /// Appends `value` with its length word, compressed if it is large and that helps.
 pub(super) fn write_varlen(value: &[u8], out: &mut Vec<u8>) {
     if value.len() > COMPRESS_ABOVE {
