@@ -19,6 +19,7 @@ use super::node::{
 use super::pull_up::{Place, place_of};
 use super::reduce::simplified;
 use super::rewrite::Below;
+use super::semijoin::{is_candidate, is_for_first_rows};
 use super::target::{contains_set, passed_on, project_sets};
 use super::{Planner, extremes, gate, members};
 
@@ -135,8 +136,11 @@ impl Planner {
             true => (Vec::new(), conditions),
             false => gate::split(conditions),
         };
+        let is_limited = order.is_some_and(|order| order.limited);
         let (joins, conditions): (Vec<Expr>, Vec<Expr>) =
-            conditions.into_iter().partition(super::semijoin::is_candidate);
+            conditions.into_iter().partition(|condition| {
+                is_candidate(condition) && !(is_limited && is_for_first_rows(condition, cx))
+            });
         // A semi-join drops rows, so that more than LIMIT are wanted below it, and gives them in another order once
         // its table does not fit in memory.
         let order = order.filter(|_| joins.is_empty());

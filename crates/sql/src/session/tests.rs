@@ -32,6 +32,7 @@ mod sleep;
 mod slow_disk;
 mod spilling;
 mod statistics;
+mod sub_selects;
 mod tags;
 mod temporary;
 mod texts;
