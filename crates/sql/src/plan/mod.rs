@@ -5,6 +5,7 @@
 pub mod cost;
 pub mod node;
 pub mod path;
+pub mod rerun;
 pub mod skip;
 pub mod values;
 

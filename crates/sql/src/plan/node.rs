@@ -114,6 +114,8 @@ pub enum Node {
 #[derive(Debug)]
 pub struct KeptScan {
     pub id: u16,
+    /// They may be others when somebody reads them again within one execution.
+    pub renewed: bool,
     /// What the CTE is called, and the reference to it.
     pub name: Box<str>,
     pub alias: Box<str>,

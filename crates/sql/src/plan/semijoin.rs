@@ -201,7 +201,8 @@ pub(super) fn ties_of(query: &Query) -> Option<Ties> {
 }
 
 fn may_change(condition: &Expr) -> bool {
-    let in_rows = |part: &Expr| matches!(part, Expr::SubLink(link) if is_volatile_query(&link.query));
+    let in_rows =
+        |part: &Expr| matches!(part, Expr::SubLink(link) if is_volatile_query(&link.query));
     is_volatile(condition) || walk::any(condition, &mut |part| in_rows(part))
 }
 

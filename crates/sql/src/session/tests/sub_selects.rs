@@ -22,9 +22,8 @@ fn bench() -> Bench {
 
 /// How many rows of a table were read one after the other.
 fn all_rows_read(bench: &mut Bench, table: &str) -> u64 {
-    let told = bench.run(&format!(
-        "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = '{table}'"
-    ));
+    let told = bench
+        .run(&format!("SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = '{table}'"));
     told.lines().nth(1).and_then(|row| row.parse().ok()).unwrap_or_else(|| panic!("{told}"))
 }
 
@@ -70,7 +69,9 @@ fn with_more_than_equalities_are_joined() {
     assert_eq!(rows_read(&mut bench, "n", query), ROWS);
     // With too little memory, too.
     bench.run("SET work_mem = '64kB'; SET hash_mem_multiplier = 1");
-    bench.run("INSERT INTO n SELECT i, i % 97, 0, i, repeat('x', 90) FROM generate_series(1, 4000) i");
+    bench.run(
+        "INSERT INTO n SELECT i, i % 97, 0, i, repeat('x', 90) FROM generate_series(1, 4000) i",
+    );
     for not in ["", "NOT "] {
         let tie = "n.k = t.k AND n.s > t.s AND n.w % 7 = t.v";
         let exists = format!("{not}EXISTS (SELECT 1 FROM n WHERE {tie} #)");
@@ -86,4 +87,79 @@ fn with_more_than_equalities_are_asked_by_index_for_the_first_rows() {
     let exists = "EXISTS (SELECT 1 FROM n WHERE n.k = t.k AND n.v >= t.v)";
     let query = format!("SELECT id FROM t WHERE {exists} ORDER BY id LIMIT 3");
     assert_eq!(rows_read(&mut bench, "n", &query), 0);
+}
+
+/// The answers are those of the same query whose parts hang on the row that asks.
+fn answers_as_anew(bench: &mut Bench, query: &str) {
+    let anew = bench.run(&query.replace('#', "WHERE t.id > 0"));
+    assert!(anew.contains("SELECT "), "{query}: {anew}");
+    assert_eq!(bench.run(&query.replace('#', "")), anew, "{query}");
+}
+
+#[test]
+fn keep_what_does_not_hang_on_the_row_that_asks() {
+    let mut bench = bench();
+    bench.run("CREATE TABLE m AS SELECT id, k, v, w, s FROM n");
+    let once = [
+        "SELECT count(*) FROM n JOIN (SELECT * FROM m # OFFSET 0) m ON m.k = n.k WHERE n.id = t.id",
+        "SELECT sum(m.id) FROM n LEFT JOIN (SELECT * FROM m # OFFSET 0) m ON m.k = n.v WHERE n.id < t.v",
+        "SELECT count(*) FROM (SELECT * FROM n WHERE id < t.v) n \
+         FULL JOIN (SELECT * FROM m # OFFSET 0) m ON m.id = n.v",
+        "SELECT count(*) FROM n WHERE id < t.v AND n.k IN (SELECT k FROM m #)",
+        "SELECT count(*) FROM n, (SELECT * FROM m # OFFSET 0) m WHERE n.id = t.id AND m.v < n.v",
+        "SELECT string_agg(q.s, ',') FROM (SELECT s, v FROM m # ORDER BY s, id OFFSET 0) q \
+         WHERE q.v < t.v",
+    ];
+    // What is known not to change only when it is made again.
+    let twice = [
+        "SELECT max(q.c + t.id) FROM (SELECT k, count(*) AS c FROM m # GROUP BY k) q",
+        "SELECT count(*) FROM (SELECT DISTINCT v FROM m # OFFSET 0) q WHERE q.v < t.v",
+        "SELECT count(*) FROM (SELECT v FROM m # EXCEPT SELECT 3) q WHERE q.v < t.v",
+    ];
+    for (within, times) in
+        once.map(|within| (within, 1)).into_iter().chain(twice.map(|within| (within, 2)))
+    {
+        let query = format!("SELECT id, ({within}) FROM t");
+        answers_as_anew(&mut bench, &query);
+        let read = rows_read(&mut bench, "m", &query.replace('#', ""));
+        assert_eq!(read, times * ROWS, "{within}");
+    }
+    let rounds = "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT r.n + 1 FROM r JOIN m ON m.id = r.n) \
+                  SELECT count(*) FROM r";
+    assert_eq!(rows_read(&mut bench, "m", rounds), ROWS);
+    assert_eq!(bench.run(rounds), format!("[count]\n{}\nSELECT 1\n", ROWS + 1));
+    bench.run("SET work_mem = '64kB'; SET hash_mem_multiplier = 1");
+    bench.run("INSERT INTO m SELECT i, i % 97, i % 5, i, repeat('x', 90) FROM generate_series(1000, 3000) i");
+    for within in [
+        "SELECT count(*) FROM n JOIN (SELECT * FROM m # OFFSET 0) m ON m.k = n.k WHERE n.id = t.id",
+        "SELECT count(*) FROM n, (SELECT * FROM m # OFFSET 0) m WHERE n.id = t.id AND m.v < n.v",
+        "SELECT sum(q.o * q.v) FROM (SELECT row_number() OVER (ORDER BY s, id) AS o, v FROM m #) q WHERE q.o < t.v",
+        "SELECT count(*) FROM (SELECT DISTINCT id, s FROM m # OFFSET 0) q WHERE q.id < t.w",
+    ] {
+        answers_as_anew(&mut bench, &format!("SELECT id, ({within}) FROM t WHERE id % 20 = 1"));
+    }
+}
+
+#[test]
+fn make_anew_what_hangs_on_rounds_and_on_with_queries_that_do() {
+    let mut bench = bench();
+    for (query, answer) in [
+        (
+            "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT o.n + 1 FROM (VALUES (0)) z(a) \
+             JOIN (SELECT n, 0 AS a FROM r ORDER BY n) o ON o.a = z.a WHERE o.n < 4) SELECT sum(n) FROM r",
+            "10",
+        ),
+        (
+            "SELECT sum((WITH c AS MATERIALIZED (SELECT t.id AS y) SELECT count(*) FROM n \
+             JOIN (SELECT y FROM c ORDER BY y) d ON d.y = n.id)) FROM t",
+            "402",
+        ),
+        (
+            "SELECT sum(s.c) FROM t, LATERAL (SELECT count(*) AS c FROM (VALUES (t.id)) x(id) \
+             JOIN (SELECT DISTINCT id FROM n WHERE n.id <= t.id OFFSET 0) y USING (id)) s",
+            "402",
+        ),
+    ] {
+        assert_eq!(bench.run(query), format!("[sum]\n{answer}\nSELECT 1\n"), "{query}");
+    }
 }
