@@ -40,3 +40,31 @@ WITH d AS (DELETE FROM t WHERE EXISTS (SELECT 1 FROM t n WHERE n.k = t.k AND n.t
 WITH d AS (UPDATE u SET ts = 0 WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.k = u.k AND t.ts < u.ts) RETURNING id) SELECT id FROM d ORDER BY id;
 SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND u.ts > t.ts) ORDER BY id FOR UPDATE;
 ROLLBACK;
+
+-- In targets, under OR and elsewhere, asked by more rows than one would look for one by one
+INSERT INTO t SELECT 100 + i, i % 60, i % 31, 'f' || i % 7, i % 11 FROM generate_series(1, 400) i;
+INSERT INTO u SELECT 100 + i, i % 90, i % 37, 'f' || i % 9, i % 13 FROM generate_series(1, 300) i;
+ANALYZE;
+SELECT id, EXISTS (SELECT 1 FROM u WHERE u.k = t.k), NOT EXISTS (SELECT 1 FROM u WHERE u.ts = t.ts AND u.f = t.f) FROM t ORDER BY id;
+SELECT count(*) FROM t WHERE ts = 3 OR EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND u.ts > 20);
+SELECT count(*) FROM t WHERE ts = 3 OR NOT EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND u.ts > 20);
+SELECT count(*) FROM t WHERE NOT (ts > 3 AND EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND u.n = t.n));
+SELECT sum(CASE WHEN EXISTS (SELECT 1 FROM u WHERE u.k + 1 = t.k AND u.f < 'f5') THEN ts ELSE -1 END) FROM t;
+SELECT count(*), count(u.id) FROM t LEFT JOIN u ON u.id = t.id AND EXISTS (SELECT 1 FROM u v WHERE v.k = t.k AND v.ts = 4);
+SELECT k, count(*) FROM t GROUP BY k HAVING count(*) > 12 OR EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND u.n = 5) ORDER BY k;
+SELECT f, EXISTS (SELECT 1 FROM u WHERE u.id - 100 = max(t.ts)), EXISTS (SELECT 1 FROM u WHERE u.f = t.f AND u.k = count(t.id)) FROM t GROUP BY f ORDER BY f;
+SELECT count(*) FROM t WHERE ts = 1 OR EXISTS (SELECT 1 FROM u JOIN u w ON w.id = u.id + 1 WHERE u.k = t.k AND w.f = 'f3');
+SELECT count(*) FROM t WHERE ts = 1 OR EXISTS (SELECT f FROM u WHERE u.k = t.k AND u.n IN (SELECT n FROM t WHERE k = 3) ORDER BY f);
+SELECT count(*) FROM t WHERE ts = 1 OR EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND EXISTS (SELECT 1 FROM t v WHERE v.id = u.id AND v.f = 'f2'));
+SELECT id, (SELECT count(*) FROM u WHERE u.ts = 1 OR EXISTS (SELECT 1 FROM t v WHERE v.k = u.k AND v.ts = t.ts)) FROM t WHERE id < 12 ORDER BY id;
+WITH c AS MATERIALIZED (SELECT * FROM u WHERE ts > 5) SELECT count(*) FROM t WHERE ts = 1 OR EXISTS (SELECT 1 FROM c WHERE c.k = t.k AND c.f = t.f);
+SELECT id, (WITH c AS MATERIALIZED (SELECT * FROM u WHERE ts = t.ts) SELECT count(*) FROM t v WHERE v.id < 60 AND (v.ts = 1 OR EXISTS (SELECT 1 FROM c WHERE c.k = v.k))) FROM t WHERE id < 12 ORDER BY id;
+SELECT count(*) FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.f = t.f::char(5)) IS NOT TRUE;
+PREPARE asked (int) AS SELECT count(*) FROM t WHERE ts = $1 OR EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND u.ts = $1);
+EXECUTE asked (3);
+EXECUTE asked (30);
+EXECUTE asked (NULL);
+UPDATE t SET f = CASE WHEN EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND u.n = t.n) THEN 'seen' ELSE f END;
+SELECT f, count(*) FROM t GROUP BY f ORDER BY f;
+DELETE FROM t WHERE ts = 7 OR NOT EXISTS (SELECT 1 FROM u WHERE u.ts = t.ts);
+SELECT count(*) FROM t;

@@ -147,6 +147,8 @@ struct Planner {
     cte_names: Vec<Box<str>>,
     /// The query levels being planned, outermost first.
     levels: Vec<Level>,
+    /// An EXISTS is planned that is hashed in the end: those within it need not be.
+    plain_exists: bool,
     /// Sub-selects of which several take fields, by number.
     row_sources: Vec<(u32, SubPlan)>,
 }

@@ -55,15 +55,29 @@ pub struct Subplan {
     pub once: bool,
     /// What its rows can be hashed by, where it is asked once whether one equals what stands before IN.
     pub hashed: Option<RowKeys>,
+    /// Of an EXISTS that rows ask by equalities.
+    pub members: Option<Members>,
 }
 
-/// What a sub-select's rows are compared by with the values before IN, both of one type.
+/// What a sub-select's rows are compared by with what is asked for, both of one type.
 #[derive(Debug)]
 pub struct RowKeys {
-    /// Over these values as slots.
+    /// Over the values before IN as slots; of EXISTS, over no row, once the sub-plan's exec slots are set.
     pub left: Vec<Expr>,
     /// Over the sub-select's row.
     pub right: Vec<Expr>,
+    /// A null leaves it open whether rows are equal: IN. Else they are not: EXISTS.
+    pub open: bool,
+}
+
+/// The rows of an EXISTS whoever asks, to be hashed by what ties them to who does. That takes reading all of them, so it is done
+/// once looking for single ones has cost more.
+#[derive(Debug)]
+pub struct Members {
+    pub root: Node,
+    pub keys: RowKeys,
+    /// How many rows are read for them, about.
+    pub rows: f64,
 }
 
 /// One plan node.

@@ -334,7 +334,11 @@ impl Planner {
         // The row that a cursor is on is the same one, whatever became of it.
         conditions
             .retain(|condition| !walk::any(condition, &mut |e| matches!(e, Expr::CurrentOf(_))));
-        Ok(Expr::all_of(self.rewrite_all(&conditions, &mut Below::row(layout))?))
+        // Few rows are looked at again: what is asked of single ones need not be ready for many.
+        let plain = std::mem::replace(&mut self.plain_exists, true);
+        let rewritten = self.rewrite_all(&conditions, &mut Below::row(layout));
+        self.plain_exists = plain;
+        Ok(Expr::all_of(rewritten?))
     }
 
     /// The outer joins of a query over its joined row, innermost first.

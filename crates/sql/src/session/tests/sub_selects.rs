@@ -163,3 +163,75 @@ fn make_anew_what_hangs_on_rounds_and_on_with_queries_that_do() {
         assert_eq!(bench.run(query), format!("[sum]\n{answer}\nSELECT 1\n"), "{query}");
     }
 }
+
+#[test]
+fn of_exists_anywhere_are_hashed_once_many_rows_ask() {
+    let mut bench = bench();
+    bench.run("ANALYZE n");
+    let exists = "EXISTS (SELECT 1 FROM n WHERE n.k = t.k AND n.v = 3 #)";
+    for query in [
+        format!("SELECT id, {exists}, NOT {exists} FROM t ORDER BY id"),
+        format!("SELECT id FROM t WHERE v = 2 OR {exists} ORDER BY id"),
+        format!("SELECT id FROM t WHERE NOT (v = 2 AND {exists}) ORDER BY id"),
+        format!("SELECT id, CASE WHEN {exists} THEN 'in' ELSE 'out' END FROM t ORDER BY id"),
+        format!("SELECT t.id, m.id FROM t LEFT JOIN n m ON m.id = t.id AND {exists} ORDER BY 1"),
+        format!("SELECT k, count(*) FROM t GROUP BY k HAVING count(*) > 4 OR {exists} ORDER BY k"),
+        format!("SELECT count(*) FILTER (WHERE {exists}), sum({exists}::int) FROM t"),
+    ] {
+        answers_as_by_row(&mut bench, &query);
+        let read = rows_read(&mut bench, "n", &query.replace(" #)", ")"));
+        assert!(read < 20 * ROWS, "{query}: {read}");
+    }
+    for tie in [
+        "n.k = t.k AND n.s = t.s",
+        "n.v = t.w",
+        "t.w = n.v AND n.id > 200",
+        "n.k + 1 = t.k + t.v",
+        "n.s = t.s COLLATE \"C\" AND n.v = t.v",
+        "n.w = (SELECT max(v) FROM n) + t.v",
+        "n.k = t.k AND EXISTS (SELECT 1 FROM t u WHERE u.id = n.id AND u.v = 1)",
+        "n.k = t.k AND random() >= 0",
+    ] {
+        let exists = format!("EXISTS (SELECT 1 FROM n WHERE {tie} #)");
+        answers_as_by_row(&mut bench, &format!("SELECT id, {exists}, NOT {exists} FROM t"));
+    }
+    answers_as_by_row(
+        &mut bench,
+        "SELECT v, EXISTS (SELECT 1 FROM n WHERE n.w * 100 = sum(t.w) #) FROM t GROUP BY v",
+    );
+    answers_as_by_row(
+        &mut bench,
+        "SELECT id, (SELECT count(*) FROM t u WHERE u.v = 0 \
+         OR EXISTS (SELECT 1 FROM n WHERE n.k = u.k AND n.v = t.v #)) FROM t WHERE id < 30",
+    );
+    // More rows than may be hashed
+    bench.run("SET work_mem = '64kB'; SET hash_mem_multiplier = 1");
+    bench.run(
+        "INSERT INTO n SELECT i, i, 0, i, repeat('x', 90) || i FROM generate_series(1, 2000) i",
+    );
+    let exists = "EXISTS (SELECT 1 FROM n WHERE n.s = t.s AND n.k = t.k #)";
+    answers_as_by_row(&mut bench, &format!("SELECT id, {exists} FROM t WHERE id < 60"));
+}
+
+#[test]
+fn of_exists_are_looked_for_one_by_one_while_few_rows_ask() {
+    let mut bench = bench();
+    bench.run("ANALYZE n");
+    let exists = "EXISTS (SELECT 1 FROM n WHERE n.w = t.v)";
+    // The first of its rows are found early.
+    let query = format!("SELECT {exists} FROM t WHERE v IS NOT NULL AND id < 30");
+    assert!(rows_read(&mut bench, "n", &query) < ROWS);
+    let once = "SELECT EXISTS (SELECT 1 FROM n WHERE n.k = t.k + 9000) FROM t WHERE id = 1";
+    assert_eq!(rows_read(&mut bench, "n", once), ROWS);
+}
+
+#[test]
+fn of_exists_within_exists_have_not_two_plans_for_each_of_two() {
+    let mut bench = bench();
+    let deep = (0..12).fold("false".to_owned(), |within, _| {
+        let next = format!("EXISTS (SELECT 1 FROM n t WHERE t.k = n.k AND ({within}))");
+        format!("EXISTS (SELECT 1 FROM n WHERE n.k = t.k OR n.v = 9 AND {next})")
+    });
+    let told = bench.run(&format!("SELECT count(*) FROM t WHERE id < 3 AND ({deep} OR v = 0)"));
+    assert_eq!(told, "[count]\n2\nSELECT 1\n");
+}
