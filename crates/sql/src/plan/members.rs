@@ -138,6 +138,7 @@ fn by_address(query: &Query, link: &SubLink, indexes: &Rc<Indexes>) -> Option<Ex
             all: false,
             collation: test.collation,
             loc: link.loc,
+            hashed: None,
         }))
     })
 }

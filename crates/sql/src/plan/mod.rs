@@ -24,6 +24,7 @@ mod group;
 mod join;
 mod keys;
 mod level;
+mod list;
 mod members;
 mod modify;
 mod only;
@@ -55,6 +56,7 @@ use crate::types::Oid;
 
 pub use alternatives::RANGES_MAX;
 pub use cost::Settings;
+pub use list::MEMBERS_MIN;
 pub use node::Plan;
 
 use cte::Read;
@@ -104,7 +106,8 @@ impl Indexes {
 
 /// Plans one bound statement.
 pub fn plan(statement: &Statement, indexes: Indexes) -> Result<Plan> {
-    let mut planner = Planner { indexes: Rc::new(indexes), ..Planner::default() };
+    let (indexes, lists) = (Rc::new(indexes), Some(0));
+    let mut planner = Planner { indexes, lists, ..Planner::default() };
     let root = match statement {
         Statement::Query(query) => planner.top_query(query)?,
         Statement::Modify(modify) => planner.modify(modify)?,
@@ -113,6 +116,7 @@ pub fn plan(statement: &Statement, indexes: Indexes) -> Result<Plan> {
         root,
         exec_slots: planner.exec_slots,
         subplans: planner.subplans,
+        lists: planner.lists.unwrap_or_default(),
         ctes: planner.ctes,
         cte_names: planner.cte_names,
         work_tables: planner.work_tables,
@@ -140,6 +144,8 @@ struct Planner {
     indexes: Rc<Indexes>,
     exec_slots: u16,
     subplans: u16,
+    /// Hashed lists; an expression that is no plan's has no place to keep any.
+    lists: Option<u16>,
     work_tables: u16,
     /// The references to rows that are others from time to time, in the order of planning.
     reads: Vec<Read>,

@@ -24,6 +24,8 @@ pub struct Plan {
     pub exec_slots: u16,
     /// Size of the table of sub-plan states.
     pub subplans: u16,
+    /// Size of the table of hashed lists.
+    pub lists: u16,
     /// CTEs in the order of their ids; each is run on demand, and at most once, or once for each run of its [`Renew`].
     pub ctes: Vec<Arc<Node>>,
     /// What they are called.
@@ -78,6 +80,16 @@ pub struct Members {
     pub keys: RowKeys,
     /// How many rows are read for them, about.
     pub rows: f64,
+}
+
+/// What is compared with a list whose members are the same for all rows, and each of these, as values of one type that they are
+/// hashed by: over the one value as slot 0.
+#[derive(Debug)]
+pub struct HashedList {
+    /// Its place in the executor's table of such lists.
+    pub id: u16,
+    pub left: Expr,
+    pub right: Expr,
 }
 
 /// One plan node.

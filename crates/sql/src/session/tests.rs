@@ -23,6 +23,7 @@ mod index_only;
 mod large_keys;
 mod large_values;
 mod later_keys;
+mod lists;
 mod pieces;
 mod point;
 mod portals;
