@@ -1,12 +1,14 @@
 //! Rows that are kept, for operators that are started again.
 
-use crate::error::Result;
+use std::sync::Arc;
+
+use crate::error::{Result, check_stack};
 use crate::plan::node::Node;
 use crate::plan::rerun::Rerun;
 use crate::types::Datum;
 
 use super::spill::{RowReader, RowStore, Usage};
-use super::{Cx, Operator};
+use super::{Cx, Operator, Running, run};
 
 /// An input's rows, kept as they are read.
 pub(super) struct Kept {
@@ -46,6 +48,53 @@ impl Kept {
     /// The next row will be the first.
     pub fn rewind(&mut self) {
         self.reader.seek(0);
+    }
+}
+
+/// Keeps the input's rows for later passes. The first one reads no further than is asked for.
+pub struct Materialize {
+    plan: Arc<Node>,
+    input: Running,
+    kept: Option<Kept>,
+    /// Looked into when it is started again.
+    rerun: Option<Rerun>,
+}
+
+impl Materialize {
+    pub fn new(plan: Arc<Node>) -> Materialize {
+        let input = run(&plan);
+        Materialize { plan, input, kept: None, rerun: None }
+    }
+}
+
+impl Operator for Materialize {
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if self.kept.is_none() {
+            check_stack()?;
+        }
+        self.kept.get_or_insert_with(|| Kept::new(cx)).next(&mut *self.input, cx)
+    }
+
+    fn row(&self) -> &[Datum] {
+        self.kept.as_ref().expect("next said true").row()
+    }
+
+    fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        let plan = &self.plan;
+        if *self.rerun.get_or_insert_with(|| Rerun::of(plan, &[])) != Rerun::Other {
+            kept.rewind();
+            return Ok(());
+        }
+        self.kept = None;
+        self.input.rescan(cx)
+    }
+
+    fn repeat(&mut self, _: &mut Cx<'_>) -> Result<()> {
+        if let Some(kept) = &mut self.kept {
+            kept.rewind();
+        }
+        Ok(())
     }
 }
 

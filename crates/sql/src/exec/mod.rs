@@ -111,7 +111,7 @@ fn operator(node: &Node) -> Running {
         Node::ProjectSet(plan) => boxed(|| function::ProjectSet::new(plan.clone())),
         Node::NestLoop(plan) => boxed(|| join::NestLoop::new(plan.clone())),
         Node::HashJoin(plan) => boxed(|| hash_join::HashJoin::new(plan.clone())),
-        Node::Materialize(input) => boxed(|| sort::Materialize::new(input.clone())),
+        Node::Materialize(input) => boxed(|| keep::Materialize::new(input.clone())),
         Node::Sort(plan) => boxed(|| sort::Sort::new(plan.clone())),
         Node::Limit(plan) => boxed(|| limit::Limit::new(plan.clone())),
         Node::Unique(plan) => boxed(|| limit::Unique::new(plan.clone())),

@@ -1,4 +1,4 @@
-//! Operators that keep rows: materialize and sort.
+//! Sorting rows.
 
 mod parts;
 #[cfg(test)]
@@ -17,55 +17,6 @@ use crate::types::{Datum, TypeId, compare, compare_alike};
 use super::eval::eval;
 use super::spill::{RowReader, RowStore, Sorted, Sorter, Usage};
 use super::{Cx, Operator, Running, run};
-
-/// Keeps the input's rows for later passes.
-pub struct Materialize {
-    plan: Arc<Node>,
-    input: Running,
-    rows: Option<RowStore>,
-    reader: RowReader,
-    /// Looked into when it is started again.
-    rerun: Option<Rerun>,
-}
-
-impl Materialize {
-    pub fn new(plan: Arc<Node>) -> Materialize {
-        let input = run(&plan);
-        Materialize { plan, input, rows: None, reader: RowReader::default(), rerun: None }
-    }
-}
-
-impl Operator for Materialize {
-    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        let rows = match &self.rows {
-            Some(rows) => rows,
-            None => self.rows.insert(cx.collect(&mut self.input)?),
-        };
-        self.reader.next(rows)
-    }
-
-    fn row(&self) -> &[Datum] {
-        self.reader.row(self.rows.as_ref().expect("next said true"))
-    }
-
-    fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        if self.rows.is_none() {
-            return Ok(());
-        }
-        let plan = &self.plan;
-        if *self.rerun.get_or_insert_with(|| Rerun::of(plan, &[])) != Rerun::Other {
-            return self.repeat(cx);
-        }
-        self.rows = None;
-        self.reader = RowReader::default();
-        self.input.rescan(cx)
-    }
-
-    fn repeat(&mut self, _: &mut Cx<'_>) -> Result<()> {
-        self.reader.seek(0);
-        Ok(())
-    }
-}
 
 /// How one sort key orders two values.
 #[derive(Clone, Copy, Debug)]

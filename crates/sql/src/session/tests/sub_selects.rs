@@ -235,3 +235,23 @@ fn of_exists_within_exists_have_not_two_plans_for_each_of_two() {
     let told = bench.run(&format!("SELECT count(*) FROM t WHERE id < 3 AND ({deep} OR v = 0)"));
     assert_eq!(told, "[count]\n2\nSELECT 1\n");
 }
+
+#[test]
+fn rows_for_later_passes_are_read_as_they_are_asked_for() {
+    let mut bench = bench();
+    assert_eq!(rows_read(&mut bench, "n", "SELECT * FROM t, n LIMIT 10"), 10);
+    assert_eq!(rows_read(&mut bench, "n", "SELECT * FROM t, n OFFSET 1000 LIMIT 10"), ROWS);
+    let join = "SELECT count(*), count(t.id), count(n.id) FROM t LEFT JOIN n ON t.k = n.k";
+    let hashed = bench.run(join);
+    assert_eq!(bench.run(&format!("SET enable_hashjoin = off; {join}")), format!("SET\n{hashed}"));
+    // To their middle for one row, to their end for another
+    bench.run("RESET enable_hashjoin; CREATE TABLE m AS SELECT id, v FROM n");
+    let exists = "EXISTS (SELECT 1 FROM n, (SELECT * FROM m # OFFSET 0) m \
+                  WHERE n.id = t.id AND m.v > n.v AND m.id > n.id LIMIT 1)";
+    let query = format!("SELECT id, {exists} FROM t");
+    answers_as_anew(&mut bench, &query);
+    assert_eq!(rows_read(&mut bench, "m", &query.replace('#', "")), ROWS);
+    let early = "SELECT EXISTS (SELECT 1 FROM n, m WHERE n.id = t.id AND m.v >= n.v LIMIT 1) \
+                 FROM t WHERE v IS NOT NULL AND id < 300";
+    assert!(rows_read(&mut bench, "m", early) < 10);
+}
