@@ -223,6 +223,7 @@ impl Binder<'_, '_> {
             all: q.quantifier == Quantifier::All,
             collation,
             loc: q.op.loc,
+            hashed: None,
         })))
     }
 
@@ -282,6 +283,7 @@ impl Binder<'_, '_> {
                         all: list.negated,
                         collation,
                         loc: list.loc,
+                        hashed: None,
                     })));
                 }
             }

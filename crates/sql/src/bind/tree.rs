@@ -264,6 +264,8 @@ pub struct ArrayOp {
     pub all: bool,
     pub collation: Collation,
     pub loc: Loc,
+    /// The planner's: how the members are hashed.
+    pub hashed: Option<Arc<crate::plan::node::HashedList>>,
 }
 
 /// The right side of an [`ArrayOp`].

@@ -4,7 +4,8 @@
 //! hash of its keys into a temporary file. Each outer row then looks for matches in the table, and goes to the
 //! file, too, if its part of the inner rows is not empty; it takes along whether it has had a match. A part is
 //! joined by a pass of its own, under other bits of the hash. As every pass takes at least one inner row into
-//! its table, that ends, also where one key's rows alone are larger than memory.
+//! its table, that ends, also where one key's rows alone are larger than memory. A table of all inner rows is asked again
+//! when the join is started again, if these are the same.
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use base::hash::HashMap;
 
 use crate::error::{Result, check_stack};
 use crate::plan::node::{self, JoinType};
+use crate::plan::rerun::Rerun;
 use crate::types::Datum;
 
 use super::eval::{eval, passes};
@@ -96,6 +98,8 @@ pub struct HashJoin {
     row: Vec<Datum>,
     outer_keys: Vec<Datum>,
     probe: Option<Probe>,
+    /// What the inner side gives when it is started again; looked into then.
+    rerun: Option<Rerun>,
     /// Some inner row has a null key; there is an inner row (NOT IN).
     has_null_key: bool,
     has_inner: bool,
@@ -143,6 +147,7 @@ impl HashJoin {
             row,
             outer_keys: Vec::new(),
             probe: None,
+            rerun: None,
             has_null_key: false,
             has_inner: false,
             passes: 0,
@@ -301,6 +306,16 @@ impl HashJoin {
         }
     }
 
+    /// Whether the table holds all inner rows, and they would be the same ones again.
+    fn keeps_table(&mut self) -> bool {
+        if self.phase == Phase::Build || self.file.is_some() {
+            return false;
+        }
+        let plan = &self.plan;
+        let rerun = || Rerun::of(&plan.inner, &plan.inner_keys);
+        *self.rerun.get_or_insert_with(rerun) != Rerun::Other
+    }
+
     fn gives_leftovers(&self) -> bool {
         matches!(self.plan.kind, JoinType::Right | JoinType::Full)
     }
@@ -319,6 +334,10 @@ impl HashJoin {
 
     /// Goes on to the next part; false when there is none.
     fn next_part(&mut self) -> Result<bool> {
+        if self.file.is_none() {
+            // The table may be asked again.
+            return Ok(false);
+        }
         self.table = Table::default();
         if let Some(overflow) = self.overflow.take() {
             let round = overflow.inner.next_round();
@@ -403,6 +422,13 @@ impl Operator for HashJoin {
 
     fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         self.probe = None;
+        if self.keeps_table() {
+            if self.gives_leftovers() {
+                self.table.rows.iter_mut().for_each(|inner| inner.matched = false);
+            }
+            self.phase = Phase::Probe;
+            return self.outer.rescan(cx);
+        }
         self.table = Table::default();
         (self.overflow, self.file) = (None, None);
         self.parts.clear();

@@ -1,8 +1,9 @@
 //! The executor: operators that run plan nodes, one row at a time.
 //!
 //! [`run`] makes an [`Operator`] for a [`Node`]. `next` moves it to its next row, `row` shows that row;
-//! `rescan` starts it over, with whatever the exec slots hold by then. Operators own what they keep
-//! (hash tables, sorted rows), so a cursor's operators can rest between two FETCHes.
+//! `rescan` starts it over, with whatever the exec slots hold by then; what does not hang on these, or on anything else
+//! that may be other by then ([`crate::plan::rerun`]), is kept where that spares more than it costs. Operators own what
+//! they keep (hash tables, sorted rows), so a cursor's operators can rest between two FETCHes.
 
 mod aggregate;
 mod bitmap_scan;
@@ -16,6 +17,7 @@ mod help;
 mod index_only_scan;
 mod index_scan;
 mod join;
+mod keep;
 mod key_filter;
 mod key_range;
 mod limit;
@@ -109,14 +111,18 @@ fn operator(node: &Node) -> Running {
         Node::ProjectSet(plan) => boxed(|| function::ProjectSet::new(plan.clone())),
         Node::NestLoop(plan) => boxed(|| join::NestLoop::new(plan.clone())),
         Node::HashJoin(plan) => boxed(|| hash_join::HashJoin::new(plan.clone())),
-        Node::Materialize(input) => boxed(|| sort::Materialize::new(run(input))),
+        Node::Materialize(input) => boxed(|| keep::Materialize::new(input.clone())),
         Node::Sort(plan) => boxed(|| sort::Sort::new(plan.clone())),
         Node::Limit(plan) => boxed(|| limit::Limit::new(plan.clone())),
         Node::Unique(plan) => boxed(|| limit::Unique::new(plan.clone())),
-        Node::Aggregate(plan) => boxed(|| aggregate::Aggregate::new(plan.clone())),
+        Node::Aggregate(plan) => {
+            boxed(|| keep::Keeping::new(node.clone(), aggregate::Aggregate::new(plan.clone())))
+        }
         Node::Window(plan) => boxed(|| window::Window::new(plan.clone())),
         Node::Append(inputs) => boxed(|| set::Append::new(inputs)),
-        Node::SetOp(plan) => boxed(|| set_op::SetOp::new(plan.clone())),
+        Node::SetOp(plan) => {
+            boxed(|| keep::Keeping::new(node.clone(), set_op::SetOp::new(plan.clone())))
+        }
         Node::RecursiveUnion(plan) => boxed(|| set::RecursiveUnion::new(plan.clone())),
         Node::LockRows(plan) => boxed(|| lock_rows::LockRows::new(plan.clone())),
         Node::Modify(plan) => boxed(|| modify::Modify::new(plan.clone())),

@@ -1,4 +1,4 @@
-//! Operators that keep rows: materialize and sort.
+//! Sorting rows.
 
 mod parts;
 #[cfg(test)]
@@ -10,52 +10,13 @@ use std::sync::Arc;
 
 use crate::bind::tree::SortExpr;
 use crate::error::{Result, check_stack};
-use crate::plan::node;
+use crate::plan::node::{self, Node};
+use crate::plan::rerun::Rerun;
 use crate::types::{Datum, TypeId, compare, compare_alike};
 
 use super::eval::eval;
 use super::spill::{RowReader, RowStore, Sorted, Sorter, Usage};
 use super::{Cx, Operator, Running, run};
-
-/// Keeps the input's rows for later passes.
-pub struct Materialize {
-    input: Running,
-    rows: Option<RowStore>,
-    reader: RowReader,
-}
-
-impl Materialize {
-    pub fn new(input: Running) -> Materialize {
-        Materialize { input, rows: None, reader: RowReader::default() }
-    }
-}
-
-impl Operator for Materialize {
-    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        let rows = match &self.rows {
-            Some(rows) => rows,
-            None => self.rows.insert(cx.collect(&mut self.input)?),
-        };
-        self.reader.next(rows)
-    }
-
-    fn row(&self) -> &[Datum] {
-        self.reader.row(self.rows.as_ref().expect("next said true"))
-    }
-
-    fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        if self.rows.take().is_some() {
-            self.reader = RowReader::default();
-            self.input.rescan(cx)?;
-        }
-        Ok(())
-    }
-
-    fn repeat(&mut self, _: &mut Cx<'_>) -> Result<()> {
-        self.reader.seek(0);
-        Ok(())
-    }
-}
 
 /// How one sort key orders two values.
 #[derive(Clone, Copy, Debug)]
@@ -201,16 +162,47 @@ pub(super) fn key_values(
 pub struct Sort {
     plan: Arc<node::Sort>,
     input: Running,
-    sorted: Option<Sorted>,
+    output: Option<Output>,
+    /// Looked into when it is started again.
+    rerun: Option<Rerun>,
+    /// It was started again, to give the same rows.
+    repeats: bool,
+}
+
+/// Rows in their order.
+enum Output {
+    Sorted(Sorted),
+    /// Those that were merged from a file, which goes as they are read, to be read again.
+    Kept(Box<Merged>),
+}
+
+struct Merged {
+    rows: RowStore,
+    reader: RowReader,
+    /// How they were sorted.
+    usage: Usage,
+}
+
+impl Output {
+    /// Goes back to before the first row; false, if rows are gone.
+    fn rewind(&mut self) -> bool {
+        match self {
+            Output::Sorted(sorted) => sorted.rewind(),
+            Output::Kept(merged) => {
+                merged.reader.seek(0);
+                true
+            }
+        }
+    }
 }
 
 impl Sort {
     pub fn new(plan: Arc<node::Sort>) -> Sort {
         let input = run(&plan.input);
-        Sort { plan, input, sorted: None }
+        Sort { plan, input, output: None, rerun: None, repeats: false }
     }
 
-    fn fill(&mut self, cx: &mut Cx<'_>) -> Result<Sorted> {
+    fn fill(&mut self, cx: &mut Cx<'_>) -> Result<Output> {
         check_stack()?;
         let top = match &self.plan.top {
             Some(top) => rows_wanted(top, cx)?,
@@ -230,7 +222,18 @@ impl Sort {
                 cx.breathe()?;
             }
         }
-        sorter.finish()
+        let mut sorted = sorter.finish()?;
+        if !self.repeats || !matches!(sorted, Sorted::Merge(..)) {
+            return Ok(Output::Sorted(sorted));
+        }
+        let (usage, mut rows) = (sorted.usage(), cx.row_store());
+        while sorted.next()? {
+            rows.push(sorted.row())?;
+            if rows.len().is_multiple_of(1024) {
+                cx.breathe()?;
+            }
+        }
+        Ok(Output::Kept(Box::new(Merged { rows, reader: RowReader::default(), usage })))
     }
 }
 
@@ -247,26 +250,44 @@ fn rows_wanted(top: &node::Top, cx: &mut Cx<'_>) -> Result<Option<usize>> {
 
 impl Operator for Sort {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        let sorted = match &mut self.sorted {
-            Some(sorted) => sorted,
+        let output = match &mut self.output {
+            Some(output) => output,
             None => {
-                let sorted = self.fill(cx)?;
-                self.sorted.insert(sorted)
+                let output = self.fill(cx)?;
+                self.output.insert(output)
             }
         };
-        sorted.next()
+        match output {
+            Output::Sorted(sorted) => sorted.next(),
+            Output::Kept(merged) => merged.reader.next(&merged.rows),
+        }
     }
 
     fn row(&self) -> &[Datum] {
-        self.sorted.as_ref().expect("next said true").row()
+        match self.output.as_ref().expect("next said true") {
+            Output::Sorted(sorted) => sorted.row(),
+            Output::Kept(merged) => merged.reader.row(&merged.rows),
+        }
     }
 
     fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        self.sorted = None;
+        if let Some(output) = &mut self.output {
+            let plan = &self.plan;
+            let rerun = || Rerun::of(&Node::Sort(plan.clone()), &[]);
+            // Rows in an order that chance made are in another the next time.
+            self.repeats = *self.rerun.get_or_insert_with(rerun) == Rerun::Same;
+            if self.repeats && output.rewind() {
+                return Ok(());
+            }
+        }
+        self.output = None;
         self.input.rescan(cx)
     }
 
     fn usage(&self) -> Option<Usage> {
-        self.sorted.as_ref().map(Sorted::usage)
+        Some(match self.output.as_ref()? {
+            Output::Sorted(sorted) => sorted.usage(),
+            Output::Kept(merged) => merged.usage,
+        })
     }
 }

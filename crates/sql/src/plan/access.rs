@@ -199,7 +199,7 @@ impl Planner {
                 let table = *table;
                 let depth = self.depth_of(*level);
                 self.reads.push(Read { depth, work_table: Some(table) });
-                let scan = self.kept_scan(table, entry, (*level, *index));
+                let scan = self.kept_scan((table, true), entry, (*level, *index));
                 let node = Node::WorkScan(scan);
                 self.derived(rel, width, &entry.columns, node, 10.0, Vec::new(), conditions, outer)
             }
@@ -286,12 +286,20 @@ impl Planner {
         if renewed {
             self.reads.push(Read { depth, work_table: None });
         }
-        Ok(Node::CteScan(self.kept_scan(id, entry, (level, index))))
+        Ok(Node::CteScan(self.kept_scan((id, renewed), entry, (level, index))))
     }
 
-    fn kept_scan(&self, id: u16, entry: &Rel, (level, index): (u16, u16)) -> Arc<KeptScan> {
+    /// `kept`: the rows' number, and whether they may be others from time to time.
+    fn kept_scan(
+        &self,
+        kept: (u16, bool),
+        entry: &Rel,
+        (level, index): (u16, u16),
+    ) -> Arc<KeptScan> {
+        let (id, renewed) = kept;
         Arc::new(KeptScan {
             id,
+            renewed,
             name: self.levels[self.depth_of(level)].cte_names[usize::from(index)].clone(),
             alias: entry.alias.clone(),
             columns: entry.columns.iter().map(|column| column.name.clone()).collect(),

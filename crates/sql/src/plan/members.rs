@@ -152,6 +152,7 @@ fn by_address(query: &Query, link: &SubLink, indexes: &Rc<Indexes>) -> Option<Ex
             all: false,
             collation: test.collation,
             loc: link.loc,
+            hashed: None,
         }))
     })
 }
@@ -260,6 +261,13 @@ fn tree_rows(query: &Query, tree: &SetTree, indexes: &Rc<Indexes>) -> f64 {
     }
 }
 
+/// How many rows of its entries are read for all of a query's, roughly.
+pub(super) fn rows_read(query: &Query, indexes: &Rc<Indexes>) -> f64 {
+    let cx = QueryCx::new(query, indexes);
+    let rels = query.from.iter().flat_map(super::join::rels_in);
+    rels.map(|rel| entry_rows(&cx, rel, &[])).sum()
+}
+
 /// The rows of the largest entry: joins are mostly by keys.
 fn from_rows(query: &Query, indexes: &Rc<Indexes>) -> f64 {
     let conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
@@ -318,7 +326,7 @@ fn as_exists(link: &SubLink, tests: &[Call]) -> Option<SubLink> {
 }
 
 /// Does an index of its one table, or the first of several, answer with values of the row that asks?
-fn probe_pays(query: &Query, rows: f64, indexes: &Rc<Indexes>) -> bool {
+pub(super) fn probe_pays(query: &Query, rows: f64, indexes: &Rc<Indexes>) -> bool {
     let settings = &indexes.settings;
     if !(settings.nestloop && (settings.indexscan || settings.bitmapscan)) {
         return false;

@@ -5,6 +5,7 @@
 pub mod cost;
 pub mod node;
 pub mod path;
+pub mod rerun;
 pub mod skip;
 pub mod values;
 
@@ -23,6 +24,7 @@ mod group;
 mod join;
 mod keys;
 mod level;
+mod list;
 mod members;
 mod modify;
 mod only;
@@ -55,6 +57,7 @@ use crate::types::Oid;
 
 pub use alternatives::RANGES_MAX;
 pub use cost::Settings;
+pub use list::MEMBERS_MIN;
 pub use node::Plan;
 
 use cte::Read;
@@ -104,7 +107,8 @@ impl Indexes {
 
 /// Plans one bound statement.
 pub fn plan(statement: &Statement, indexes: Indexes) -> Result<Plan> {
-    let mut planner = Planner { indexes: Rc::new(indexes), ..Planner::default() };
+    let (indexes, lists) = (Rc::new(indexes), Some(0));
+    let mut planner = Planner { indexes, lists, ..Planner::default() };
     let root = match statement {
         Statement::Query(query) => planner.top_query(query)?,
         Statement::Modify(modify) => planner.modify(modify)?,
@@ -113,6 +117,7 @@ pub fn plan(statement: &Statement, indexes: Indexes) -> Result<Plan> {
         root,
         exec_slots: planner.exec_slots,
         subplans: planner.subplans,
+        lists: planner.lists.unwrap_or_default(),
         ctes: planner.ctes,
         cte_names: planner.cte_names,
         work_tables: planner.work_tables,
@@ -140,6 +145,8 @@ struct Planner {
     indexes: Rc<Indexes>,
     exec_slots: u16,
     subplans: u16,
+    /// Hashed lists; an expression that is no plan's has no place to keep any.
+    lists: Option<u16>,
     work_tables: u16,
     /// The references to rows that are others from time to time, in the order of planning.
     reads: Vec<Read>,
@@ -147,6 +154,8 @@ struct Planner {
     cte_names: Vec<Box<str>>,
     /// The query levels being planned, outermost first.
     levels: Vec<Level>,
+    /// An EXISTS is planned that is hashed in the end: those within it need not be.
+    plain_exists: bool,
     /// Sub-selects of which several take fields, by number.
     row_sources: Vec<(u32, SubPlan)>,
 }

@@ -24,6 +24,8 @@ pub struct Plan {
     pub exec_slots: u16,
     /// Size of the table of sub-plan states.
     pub subplans: u16,
+    /// Size of the table of hashed lists.
+    pub lists: u16,
     /// CTEs in the order of their ids; each is run on demand, and at most once, or once for each run of its [`Renew`].
     pub ctes: Vec<Arc<Node>>,
     /// What they are called.
@@ -55,15 +57,39 @@ pub struct Subplan {
     pub once: bool,
     /// What its rows can be hashed by, where it is asked once whether one equals what stands before IN.
     pub hashed: Option<RowKeys>,
+    /// Of an EXISTS that rows ask by equalities.
+    pub members: Option<Members>,
 }
 
-/// What a sub-select's rows are compared by with the values before IN, both of one type.
+/// What a sub-select's rows are compared by with what is asked for, both of one type.
 #[derive(Debug)]
 pub struct RowKeys {
-    /// Over these values as slots.
+    /// Over the values before IN as slots; of EXISTS, over no row, once the sub-plan's exec slots are set.
     pub left: Vec<Expr>,
     /// Over the sub-select's row.
     pub right: Vec<Expr>,
+    /// A null leaves it open whether rows are equal: IN. Else they are not: EXISTS.
+    pub open: bool,
+}
+
+/// The rows of an EXISTS whoever asks, to be hashed by what ties them to who does. That takes reading all of them, so it is done
+/// once looking for single ones has cost more.
+#[derive(Debug)]
+pub struct Members {
+    pub root: Node,
+    pub keys: RowKeys,
+    /// How many rows are read for them, about.
+    pub rows: f64,
+}
+
+/// What is compared with a list whose members are the same for all rows, and each of these, as values of one type that they are
+/// hashed by: over the one value as slot 0.
+#[derive(Debug)]
+pub struct HashedList {
+    /// Its place in the executor's table of such lists.
+    pub id: u16,
+    pub left: Expr,
+    pub right: Expr,
 }
 
 /// One plan node.
@@ -114,6 +140,8 @@ pub enum Node {
 #[derive(Debug)]
 pub struct KeptScan {
     pub id: u16,
+    /// They may be others when somebody reads them again within one execution.
+    pub renewed: bool,
     /// What the CTE is called, and the reference to it.
     pub name: Box<str>,
     pub alias: Box<str>,

@@ -19,6 +19,7 @@ use super::node::{
 use super::pull_up::{Place, place_of};
 use super::reduce::simplified;
 use super::rewrite::Below;
+use super::semijoin::{is_candidate, is_for_first_rows};
 use super::target::{contains_set, passed_on, project_sets};
 use super::{Planner, extremes, gate, members, quals};
 
@@ -135,8 +136,11 @@ impl Planner {
             true => (Vec::new(), conditions),
             false => gate::split(conditions),
         };
+        let is_limited = order.is_some_and(|order| order.limited);
         let (joins, conditions): (Vec<Expr>, Vec<Expr>) =
-            conditions.into_iter().partition(super::semijoin::is_candidate);
+            conditions.into_iter().partition(|condition| {
+                is_candidate(condition) && !(is_limited && is_for_first_rows(condition, cx))
+            });
         // A semi-join drops rows, so that more than LIMIT are wanted below it, and gives them in another order once
         // its table does not fit in memory.
         let order = order.filter(|_| joins.is_empty());
@@ -332,7 +336,11 @@ impl Planner {
         // The row that a cursor is on is the same one, whatever became of it.
         conditions
             .retain(|condition| !walk::any(condition, &mut |e| matches!(e, Expr::CurrentOf(_))));
-        Ok(Expr::all_of(self.rewrite_all(&conditions, &mut Below::row(layout))?))
+        // Few rows are looked at again: what is asked of single ones need not be ready for many.
+        let plain = std::mem::replace(&mut self.plain_exists, true);
+        let rewritten = self.rewrite_all(&conditions, &mut Below::row(layout));
+        self.plain_exists = plain;
+        Ok(Expr::all_of(rewritten?))
     }
 
     /// The outer joins of a query over its joined row, innermost first.

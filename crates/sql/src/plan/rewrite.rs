@@ -122,6 +122,9 @@ impl Planner {
                 result = self.rewrite_in_place(child, below);
             }
         });
+        if let Expr::ArrayOp(op) = expr {
+            self.hash_list(op);
+        }
         result
     }
 

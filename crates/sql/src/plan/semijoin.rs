@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Query, Target};
-use crate::bind::tree::{Call, Expr, SubLink, SubLinkKind};
+use crate::bind::tree::{Call, Column, Expr, Slot, SubLink, SubLinkKind, Var};
 use crate::bind::walk;
 use crate::error::Result;
 use crate::types::Collation;
 
-use super::access::Planned;
-use super::estimate::{is_volatile, operator};
+use super::access::{Planned, QueryCx};
+use super::estimate::{is_volatile, is_volatile_query, operator};
 use super::join::of_one_type;
-use super::members::asked_by_row;
+use super::level::Layout;
+use super::members::{asked_by_row, limit_rows};
 use super::node::{HashJoin, JoinType, Node};
 use super::pull_up::pulled_up;
 use super::rewrite::Below;
@@ -21,7 +22,7 @@ use super::{Planner, collate};
 pub(super) fn is_candidate(condition: &Expr) -> bool {
     match condition {
         Expr::SubLink(link) => match &link.kind {
-            SubLinkKind::Exists => keys_of(&link.query).is_some(),
+            SubLinkKind::Exists => ties_of(&link.query).is_some(),
             SubLinkKind::Quantified { tests, all: false } => {
                 tests.iter().all(is_equality) && !walk::is_correlated(&link.query)
             }
@@ -29,7 +30,7 @@ pub(super) fn is_candidate(condition: &Expr) -> bool {
         },
         Expr::Not(arg) => match &**arg {
             Expr::SubLink(link) => {
-                matches!(link.kind, SubLinkKind::Exists) && keys_of(&link.query).is_some()
+                matches!(link.kind, SubLinkKind::Exists) && ties_of(&link.query).is_some()
             }
             _ => false,
         },
@@ -106,46 +107,46 @@ impl Planner {
         kind: JoinType,
     ) -> Result<Option<HashJoin>> {
         let mut query = pulled_up(&link.query).into_owned();
-        let Some((keys, rest)) = keys_of(&query) else { return Ok(None) };
-        query.filter = Expr::all_of(rest);
-        query.order_by = Vec::new();
-        // It says nothing about which keys there are, and names targets that are gone.
-        query.distinct = None;
-        query.targets = Vec::with_capacity(keys.len());
+        let Some(Ties { keys, others, own }) = ties_of(&query) else { return Ok(None) };
         let mut outer_keys = Vec::with_capacity(keys.len());
         let mut inner_keys = Vec::with_capacity(keys.len());
+        let mut columns = Vec::with_capacity(keys.len());
         for (i, (outer, inner, collation)) in keys.into_iter().enumerate() {
-            let slot = Expr::Slot(crate::bind::tree::Slot { slot: i as u16, ty: inner.ty() });
+            let slot = Expr::Slot(Slot { slot: i as u16, ty: inner.ty() });
             let outer = self.rewrite(&outer, &mut Below::row(&left.layout))?;
             let Some((outer, slot)) = same_type(outer, slot, collation) else { return Ok(None) };
             outer_keys.push(outer);
             inner_keys.push(slot);
-            query.targets.push(Target {
-                expr: inner,
-                name: "key".into(),
-                junk: false,
-                origin: None,
-                nameless: false,
-            });
+            columns.push(inner);
         }
+        // The sub-select's rows are an entry that the query at hand does not have.
+        let entry = self.level().columns.len() as u16;
+        let others: Vec<Expr> =
+            others.into_iter().map(|other| over_join(other, entry, &mut columns)).collect();
+        reduce_to(&mut query, own, columns);
+        let slots = query.targets.iter().enumerate();
+        let slots = slots.map(|(i, target)| (entry, Column::User(i as u16), target.expr.ty()));
+        let inner_layout = Layout { slots: slots.collect() };
         let (inner, correlation) = self.subquery(&query)?;
         if !correlation.is_empty() {
             return Ok(None);
         }
+        let joined = left.layout.join(&inner_layout);
+        let condition = Expr::all_of(self.rewrite_all(&others, &mut Below::row(&joined))?);
         Ok(Some(HashJoin {
             outer: Node::OneRow(None),
             inner,
             outer_width: left.layout.width(),
-            inner_width: outer_keys.len() as u16,
+            inner_width: inner_layout.width(),
             kind,
             outer_keys,
             inner_keys,
-            condition: None,
+            condition,
         }))
     }
 }
 
-fn same_type(outer: Expr, inner: Expr, collation: Collation) -> Option<(Expr, Expr)> {
+pub(super) fn same_type(outer: Expr, inner: Expr, collation: Collation) -> Option<(Expr, Expr)> {
     let (outer, inner) = of_one_type(outer, inner)?;
     Some((collate::grouped(outer, collation), collate::grouped(inner, collation)))
 }
@@ -154,10 +155,17 @@ pub(super) fn is_equality(call: &Call) -> bool {
     operator(call) == Some("=") && collate::of_equality(call).is_some()
 }
 
-/// For an EXISTS whose only ties to the outer query are equalities: the pairs (outer side as the
-/// outer query sees it, inner side, what they are compared by) and the conditions that are left.
-#[allow(clippy::type_complexity, reason = "pairs and the rest")]
-fn keys_of(query: &Query) -> Option<(Vec<(Expr, Expr, Collation)>, Vec<Expr>)> {
+/// What ties an EXISTS to the query around it, and what is asked of its rows alone.
+pub(super) struct Ties {
+    /// Equalities: the outer side as the outer query sees it, the inner side, what they are compared by.
+    pub keys: Vec<(Expr, Expr, Collation)>,
+    /// What else is about outer rows, as the sub-select sees it.
+    pub others: Vec<Expr>,
+    pub own: Vec<Expr>,
+}
+
+/// The ties of an EXISTS, if there is an equality among them, by which rows can be hashed.
+pub(super) fn ties_of(query: &Query) -> Option<Ties> {
     let simple = query.set_op.is_none()
         && !query.is_grouped()
         && query.limit.is_none()
@@ -169,35 +177,97 @@ fn keys_of(query: &Query) -> Option<(Vec<(Expr, Expr, Collation)>, Vec<Expr>)> {
     if !simple {
         return None;
     }
-    let mut keys = Vec::new();
-    let mut rest = Vec::new();
+    let mut ties = Ties { keys: Vec::new(), others: Vec::new(), own: Vec::new() };
     for condition in query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default() {
-        let (inner, outer) = sides(&condition);
+        let (_, outer) = sides(&condition);
         if !outer {
-            rest.push(condition);
+            ties.own.push(condition);
             continue;
         }
         // What may have another value each time is asked of each pair.
-        if !inner || is_volatile(&condition) {
+        if may_change(&condition) {
             return None;
         }
-        let Expr::Call(call) = &condition else { return None };
-        if !is_equality(call) {
-            return None;
+        match key_of(&condition) {
+            Some(key) => ties.keys.push(key),
+            None => ties.others.push(condition),
         }
-        let [a, b] = &call.args[..] else { return None };
-        let pair = match (sides(a), sides(b)) {
-            ((true, false), (false, true)) => (lower(b), a.clone(), call.collation),
-            ((false, true), (true, false)) => (lower(a), b.clone(), call.collation),
-            _ => return None,
-        };
-        keys.push(pair);
     }
     let mut bare = query.clone();
     bare.filter = None;
     bare.targets = Vec::new();
     bare.order_by = Vec::new();
-    (!keys.is_empty() && !walk::is_correlated(&bare)).then_some((keys, rest))
+    (!ties.keys.is_empty() && !walk::is_correlated(&bare)).then_some(ties)
+}
+
+fn may_change(condition: &Expr) -> bool {
+    let in_rows =
+        |part: &Expr| matches!(part, Expr::SubLink(link) if is_volatile_query(&link.query));
+    is_volatile(condition) || walk::any(condition, &mut |part| in_rows(part))
+}
+
+/// The condition as an equality of what is outside with what is inside, outer side first.
+fn key_of(condition: &Expr) -> Option<(Expr, Expr, Collation)> {
+    let Expr::Call(call) = condition else { return None };
+    if !is_equality(call) {
+        return None;
+    }
+    let [a, b] = &call.args[..] else { return None };
+    let (outer, inner) = match (sides(a), sides(b)) {
+        ((true, false), (false, true)) => (b, a),
+        ((false, true), (true, false)) => (a, b),
+        _ => return None,
+    };
+    of_one_type(outer.clone(), inner.clone())?;
+    Some((lower(outer), inner.clone(), call.collation))
+}
+
+/// Has an EXISTS give, of its rows under its own conditions, these columns.
+pub(super) fn reduce_to(query: &mut Query, own: Vec<Expr>, columns: Vec<Expr>) {
+    query.filter = Expr::all_of(own);
+    query.order_by = Vec::new();
+    // It says nothing about which keys there are, and names targets that are gone.
+    query.distinct = None;
+    let target = |expr: Expr| Target {
+        expr,
+        name: "key".into(),
+        junk: false,
+        origin: None,
+        nameless: false,
+    };
+    query.targets = columns.into_iter().map(target).collect();
+}
+
+/// A condition of the sub-select as one of the query around it, to which the sub-select's columns are those of `entry`. Those
+/// it uses are put into `columns`, unless they are there.
+fn over_join(mut condition: Expr, entry: u16, columns: &mut Vec<Expr>) -> Expr {
+    walk::replace_vars(&mut condition, 0, &mut |var, depth| {
+        if var.level != depth {
+            return None;
+        }
+        let own = Expr::Var(Var { level: 0, ..*var });
+        let at = columns.iter().position(|known| walk::same(known, &own)).unwrap_or_else(|| {
+            columns.push(own);
+            columns.len() - 1
+        });
+        let column = Column::User(at as u16);
+        // It is said one query further out below.
+        Some(Expr::Var(Var { level: depth + 1, rel: entry, column, ..*var }))
+    });
+    lower(&condition)
+}
+
+/// Is it an EXISTS that a join would answer for all rows, where an index does for the first ones that are wanted? Where it
+/// is no more than equalities all rows are joined.
+pub(super) fn is_for_first_rows(condition: &Expr, cx: &QueryCx<'_>) -> bool {
+    let asked = match condition {
+        Expr::Not(arg) => &**arg,
+        other => other,
+    };
+    let Expr::SubLink(link) = asked else { return false };
+    matches!(link.kind, SubLinkKind::Exists)
+        && ties_of(&link.query).is_some_and(|ties| !ties.others.is_empty())
+        && asked_by_row(condition, limit_rows(cx.query), &cx.indexes).is_some()
 }
 
 /// Does the expression use columns of the query itself, and of queries around it?

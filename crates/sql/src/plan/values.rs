@@ -40,7 +40,7 @@ fn fill_in(expr: &mut Expr, eval: &mut dyn FnMut(&Expr) -> Result<Datum>) {
 }
 
 /// The same for all rows, and to be had without reading any.
-fn is_value(expr: &Expr) -> bool {
+pub(super) fn is_value(expr: &Expr) -> bool {
     let hangs_on_more = |expr: &Expr| {
         matches!(
             expr,

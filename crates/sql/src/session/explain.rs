@@ -362,14 +362,20 @@ impl<'a> Printer<'a> {
                 let text = self.text(value, names);
                 self.names.set_outer(*slot, text);
             }
-            let label = format!("{}SubPlan {}", " ".repeat(depth * 6 + 2), plan.id + 1);
-            self.lines.push(label);
-            let (shown, mark) = (self.shown.take(), self.lines.len());
-            self.node(&plan.plan.root, depth + 1);
-            self.lines[mark..].iter_mut().for_each(|line| line.insert_str(0, "  "));
-            self.shown = shown;
+            self.sub_plan(&format!("SubPlan {}", plan.id + 1), &plan.plan.root, depth);
+            if let Some(members) = &plan.plan.members {
+                self.sub_plan(&format!("SubPlan {}, hashed", plan.id + 1), &members.root, depth);
+            }
         }
         walk::each_child(expr, &mut |child| self.sub_select(child, depth, names));
+    }
+
+    fn sub_plan(&mut self, label: &str, root: &'a Node, depth: usize) {
+        self.lines.push(format!("{}{label}", " ".repeat(depth * 6 + 2)));
+        let (shown, mark) = (self.shown.take(), self.lines.len());
+        self.node(root, depth + 1);
+        self.lines[mark..].iter_mut().for_each(|line| line.insert_str(0, "  "));
+        self.shown = shown;
     }
 
     /// Prints a node and what is below it; the names of its row's slots.

@@ -14,7 +14,7 @@ use crate::types::chars::NAME_MAX;
 use crate::types::keycode::KeyColumn;
 use crate::types::{Array, Datum, Record, TypeId, TypeMod, compare_alike, compare_under};
 
-use super::{Cx, eval as value_of, eval_bool, invoke, invoke_pair, narrow};
+use super::{Cx, eval as value_of, eval_bool, invoke, invoke_pair, list, narrow};
 
 pub(super) fn eval(expr: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
     match expr {
@@ -128,6 +128,11 @@ fn eval_distinct(distinct: &Distinct, row: &[Datum], cx: &mut Cx<'_>) -> Result<
 
 /// ANY is true for one true comparison, ALL false for one false; nulls leave it open.
 fn eval_array_op(op: &ArrayOp, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
+    if let Some(hashed) = &op.hashed
+        && let Some(answer) = list::eval(op, hashed, row, cx)?
+    {
+        return Ok(answer);
+    }
     let left = value_of(&op.left, row, cx)?;
     let mut open = false;
     let mut decide = |right: &Datum, right_type: TypeId, cx: &mut Cx<'_>| -> Result<bool> {

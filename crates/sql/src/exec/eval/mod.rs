@@ -5,9 +5,11 @@
 
 mod compound;
 mod hashed_rows;
+mod list;
 mod narrow;
 mod subplan;
 
+pub(super) use list::ListMembers;
 pub(super) use subplan::SubplanState;
 
 use crate::bind::tree::{Call, Expr, IsBool, IsNull, Slot};

@@ -5,6 +5,7 @@ use crate::error::{Result, sql_error};
 use crate::exec::spill::{RowReader, RowStore, check_held, values_bytes};
 use crate::exec::{Cx, Running};
 use crate::func::{Accumulator, Arrays};
+use crate::plan::node::Members;
 use crate::types::{Array, Datum, TypeId, type_info};
 
 use super::hashed_rows::HashedRows;
@@ -16,8 +17,30 @@ pub(in crate::exec) struct SubplanState {
     started: bool,
     /// The value of a sub-plan that depends on nothing outside (not for ANY and ALL), and the last one of a row's source.
     value: Option<Datum>,
-    /// Likewise its rows, for ANY and ALL.
+    /// Likewise its rows, for ANY and ALL; of an EXISTS those of its [`Members`].
     rows: Option<Kept>,
+    spent: Spent,
+}
+
+/// What looking for single rows of an EXISTS has cost so far.
+#[derive(Default)]
+struct Spent {
+    /// Rows that did not meet its conditions, in all, and the most for one row that asked.
+    dropped: u64,
+    most: u64,
+    /// There are more rows than may be hashed.
+    too_many: bool,
+}
+
+/// Hashing a row costs so many times what dropping it does.
+const HASHING: f64 = 4.0;
+
+impl Spent {
+    /// Whether hashing all rows, which reads about so many, would have cost no more.
+    fn is_too_much(&self, rows: f64) -> bool {
+        let rows = rows.max(self.most as f64).max(1.0);
+        !self.too_many && self.dropped as f64 >= HASHING * rows
+    }
 }
 
 /// A sub-plan's rows, to be compared with again and again.
@@ -37,6 +60,7 @@ pub(super) fn eval(subplan: &SubPlan, row: &[Datum], cx: &mut Cx<'_>) -> Result<
         started: false,
         value: None,
         rows: None,
+        spent: Spent::default(),
     });
     let result = eval_with(subplan, &mut state, row, cx);
     cx.state.subplans[at] = Some(state);
@@ -60,6 +84,9 @@ fn eval_with(
         }
         start(subplan, state, row, cx)?;
         return quantified(tests, *all, &lefts, &mut state.operator, cx);
+    }
+    if let Some(members) = &subplan.plan.members {
+        return exists(subplan, members, state, row, cx).map(Datum::Bool);
     }
     let row_again = matches!(subplan.kind, SubLinkKind::Row { again: true });
     if let Some(value) = state.value.as_ref().filter(|_| subplan.plan.once || row_again) {
@@ -95,6 +122,32 @@ fn kept_rows(
     Ok(hashed.map_or(Kept::Stored { rows, whole: true }, Kept::Hashed))
 }
 
+/// Whether an EXISTS has a row for the one at hand: looked for alone as long as that is cheap, then among all of them.
+fn exists(
+    subplan: &SubPlan,
+    members: &Members,
+    state: &mut SubplanState,
+    row: &[Datum],
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    set_args(subplan, row, cx)?;
+    if state.rows.is_none() && state.spent.is_too_much(members.rows) {
+        let rows = HashedRows::read(&mut *cx.run(&members.root), &members.keys, cx)?;
+        state.spent.too_many = rows.is_none();
+        state.rows = rows.map(Kept::Hashed);
+    }
+    if let Some(Kept::Hashed(rows)) = &state.rows {
+        return Ok(rows.contain(&[], &members.keys, cx)? == Some(true));
+    }
+    start_over(state, cx)?;
+    let before = cx.state.removed;
+    let found = state.operator.next(cx)?;
+    let dropped = cx.state.removed - before;
+    state.spent.dropped += dropped;
+    state.spent.most = state.spent.most.max(dropped);
+    Ok(found)
+}
+
 /// Sets the correlated values and starts the operator over.
 fn start(
     subplan: &SubPlan,
@@ -102,9 +155,18 @@ fn start(
     row: &[Datum],
     cx: &mut Cx<'_>,
 ) -> Result<()> {
+    set_args(subplan, row, cx)?;
+    start_over(state, cx)
+}
+
+fn set_args(subplan: &SubPlan, row: &[Datum], cx: &mut Cx<'_>) -> Result<()> {
     for (slot, expr) in &subplan.args {
         cx.state.exec[usize::from(*slot)] = value_of(expr, row, cx)?;
     }
+    Ok(())
+}
+
+fn start_over(state: &mut SubplanState, cx: &mut Cx<'_>) -> Result<()> {
     if std::mem::replace(&mut state.started, true) {
         state.operator.rescan(cx)?;
     }

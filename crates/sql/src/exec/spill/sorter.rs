@@ -251,6 +251,17 @@ impl Sorted {
         }
     }
 
+    /// Goes back to before the first row; false of rows that are gone once they are read.
+    pub fn rewind(&mut self) -> bool {
+        match self {
+            Sorted::Memory { at, .. } => {
+                *at = 0;
+                true
+            }
+            Sorted::Merge(..) => false,
+        }
+    }
+
     /// The row that `next` moved to.
     #[inline]
     pub fn row(&self) -> &[Datum] {
