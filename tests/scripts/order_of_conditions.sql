@@ -13,6 +13,11 @@ SELECT b FROM t GROUP BY b HAVING sum(a) / sum(b) > 1 AND sum(b) <> 0;
 SELECT * FROM (SELECT s FROM (VALUES ('x'), ('7')) AS l (s) WHERE s ~ '^[0-9]+$') q WHERE s::int > 5;
 SELECT * FROM t LEFT JOIN (SELECT a, b FROM t WHERE b <> 0) u ON u.a / u.b > 1 ORDER BY 1, 2, 4;
 SELECT * FROM t WHERE a / b > 1 AND b IS NOT NULL AND b <> 0;
+CREATE VIEW va AS SELECT * FROM t WHERE abs(b) > 0;
+SELECT va.* FROM (VALUES (1), (2)) u (x) JOIN va ON 10 / va.b > 1 ORDER BY 1, 2;
+SELECT (SELECT 1 WHERE 10 / t.b + t.b > 0 AND t.b <> 0) FROM t ORDER BY b;
+SELECT * FROM t t1 WHERE EXISTS
+    (SELECT 1 FROM t t2 WHERE t2.a = t1.a AND 10 / (t1.b - t2.b) + 1 > 0 AND t1.b <> t2.b) ORDER BY 1, 2;
 -- Equally dear ones as written.
 SELECT * FROM t WHERE a / b > 1 AND a / (b + 1) > 1;
 SELECT * FROM t WHERE b > 0 AND 10 / b > 1;
@@ -34,6 +39,13 @@ INSERT INTO several VALUES (1, 1), (1, 2);
 SELECT id, (SELECT v FROM several WHERE several.k = few.id) FROM few ORDER BY id DESC LIMIT 1;
 SELECT id, (SELECT v FROM several WHERE several.k = few.id) FROM few ORDER BY id LIMIT 1;
 SELECT id FROM few ORDER BY id DESC, (SELECT v FROM several WHERE several.k = few.id) LIMIT 1;
+SELECT 1 / b, (SELECT max(v) FROM several WHERE several.k = t.b) FROM t ORDER BY b DESC LIMIT 1;
+SELECT b, random() < 0, (SELECT max(v) FROM several WHERE several.k = t.b) FROM t ORDER BY b DESC LIMIT 1;
+-- Volatile sub-selects are asked each by itself.
+CREATE SEQUENCE sq;
+SELECT sum((SELECT nextval('sq') + 0 * t.a)), sum((SELECT nextval('sq') + 0 * t.a)) FROM t;
+SELECT count(*) BETWEEN 1 AND 9999 FROM big WHERE EXISTS
+    (SELECT 1 FROM small WHERE small.k = big.id % 3 AND small.k <= big.x AND random() < 0.5);
 -- Aggregates of a query further out among those that indexes answer.
 CREATE TABLE o (x int);
 CREATE TABLE i (a int, b int);

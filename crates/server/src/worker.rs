@@ -422,6 +422,11 @@ impl Worker {
         }
     }
 
+    /// Whether the server is to end.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.get()
+    }
+
     fn terminate_all(&self) {
         self.ending.set(true);
         let sessions = self.sessions.borrow();

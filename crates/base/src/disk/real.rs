@@ -150,11 +150,20 @@ impl Disk for RealDisk {
 
     fn lock(&self, path: &str) -> io::Result<DirectoryLock> {
         let file = open_lock_file(&self.path(path))?;
-        // SAFETY: plain system call on a descriptor that we own.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-            return Err(io::Error::last_os_error());
+        file.try_lock()?;
+        Ok(DirectoryLock { _held: Box::new(Locked(file)) })
+    }
+}
+
+/// A lock file that is locked. Closing it would not do: a child process that has yet to become another program has a copy of
+/// the descriptor, and with it of the lock.
+struct Locked(fs::File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        if let Err(fault) = self.0.unlock() {
+            crate::log!("could not unlock a directory: {fault}");
         }
-        Ok(DirectoryLock { _held: Box::new(file) })
     }
 }
 

@@ -520,3 +520,35 @@ fn a_page_that_is_gone_ends_the_process() {
     assert_eq!(signal, Some(libc::SIGBUS), "{said}");
     assert!(!said.contains("mapped file"), "{said}");
 }
+
+/// A child has copies of all descriptors until it becomes another program.
+#[test]
+fn a_lock_that_was_given_up_is_free_though_a_child_has_a_copy() {
+    use std::io::{Read, Write};
+    use std::os::unix::process::CommandExt;
+    let root = temp_root("forked");
+    let disk = RealDisk::new(&root);
+    disk.create_dir("").unwrap();
+    let held = disk.lock("lock").unwrap();
+    assert_eq!(disk.lock("lock").err().unwrap().kind(), io::ErrorKind::WouldBlock);
+    let (mut told, tell) = std::io::pipe().unwrap();
+    let (wait, mut go) = std::io::pipe().unwrap();
+    let child = std::thread::spawn(move || {
+        let mut command = std::process::Command::new("true");
+        // SAFETY: it reads and writes, and allocates nothing.
+        unsafe {
+            command.pre_exec(move || {
+                (&tell).write_all(b"x")?;
+                (&wait).read_exact(&mut [0])
+            })
+        };
+        command.status().unwrap()
+    });
+    told.read_exact(&mut [0]).unwrap();
+    drop(held);
+    let again = disk.lock("lock");
+    go.write_all(b"x").unwrap();
+    assert!(child.join().unwrap().success());
+    again.unwrap();
+    std::fs::remove_dir_all(root).unwrap();
+}

@@ -244,7 +244,8 @@ impl Connection {
         let (waiting, held_up) = (outbox.len(), outbox.held_up_by().is_some());
         drop(outbox);
         // A server that ends does not wait for clients that take their time, only for the log.
-        let goes_on = held_up || (waiting < self.undrained && !self.link.terminated.get());
+        let ends = self.link.terminated.get() || self.worker.is_ending();
+        let goes_on = held_up || (waiting < self.undrained && !ends);
         if goes_on {
             self.patience = Some(Box::pin(tokio::time::sleep(DRAIN_PATIENCE)));
         }

@@ -11,12 +11,14 @@ use super::walk;
 /// Whether a query gives other rows each time, by what it calls at any depth.
 pub fn is_volatile_query(query: &Query) -> bool {
     let mut found = false;
-    walk::query_exprs(query, 0, &mut |expr, _| {
-        let in_sublink =
-            |e: &Expr| matches!(e, Expr::SubLink(link) if is_volatile_query(&link.query));
-        found = found || is_volatile(expr) || walk::any(expr, &mut |e| in_sublink(e));
-    });
+    walk::query_exprs(query, 0, &mut |expr, _| found = found || is_volatile_within(expr));
     found
+}
+
+/// As [`is_volatile`], sub-selects included.
+pub fn is_volatile_within(expr: &Expr) -> bool {
+    let in_sublink = |e: &Expr| matches!(e, Expr::SubLink(link) if is_volatile_query(&link.query));
+    is_volatile(expr) || walk::any(expr, &mut |e| in_sublink(e))
 }
 
 /// Whether an expression may give another value each time.

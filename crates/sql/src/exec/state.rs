@@ -79,7 +79,7 @@ pub struct State {
     /// What [`crate::bind::tree::Expr::Exec`] refers to.
     pub exec: Vec<Datum>,
     pub(super) subplans: Vec<Option<super::eval::SubplanState>>,
-    pub(super) lists: Vec<Option<Box<super::eval::ListMembers>>>,
+    pub(super) lists: Vec<super::eval::List>,
     pub(super) ctes: Vec<Cte>,
     pub(super) work_tables: Vec<Option<Arc<RowStore>>>,
     /// The subject of the innermost `CASE x WHEN` or array cast.
@@ -144,7 +144,7 @@ impl State {
             params,
             exec: vec![Datum::Null; usize::from(plan.exec_slots)],
             subplans: (0..plan.subplans).map(|_| None).collect(),
-            lists: (0..plan.lists).map(|_| None).collect(),
+            lists: (0..plan.lists).map(|_| super::eval::List::New).collect(),
             ctes: plan.ctes.iter().cloned().map(Cte::Pending).collect(),
             work_tables: vec![None; usize::from(plan.work_tables)],
             element: Datum::Null,

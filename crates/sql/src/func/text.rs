@@ -24,7 +24,7 @@ pub(super) const ROOMS: &[Bodies] = &[
 ];
 
 /// Largest text that a function builds, as in PostgreSQL.
-pub(super) const MAX_BYTES: usize = 0x3fff_ffff;
+pub(super) const MAX_BYTES: usize = crate::types::row::MAX_VALUE_BYTES;
 
 /// `54000` for a result beyond [`MAX_BYTES`].
 #[cold]

@@ -1,7 +1,7 @@
 //! How many rows: guesses that order joins and choose between indexes and scans, from what ANALYZE has found
 //! where it has been.
 
-pub(super) use crate::bind::volatility::{is_volatile, is_volatile_query};
+pub(super) use crate::bind::volatility::{is_volatile, is_volatile_query, is_volatile_within};
 
 use crate::bind::tree::{ArrayArg, Call, Expr, Shape};
 use crate::catalog::statistics::{below_share, equal_share};

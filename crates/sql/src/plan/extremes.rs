@@ -14,12 +14,13 @@ use super::Indexes;
 use super::access::{QueryCx, WantedKey, WantedOrder};
 use super::choose::choose_index;
 use super::group::{is_one_value, only_calls};
+use super::semijoin::{asks_for_more, is_candidate};
 
 /// The order whose first row tells what `min` or `max` of a column is, if the query asks just that of one table.
 pub(super) fn extreme(query: &Query) -> Option<WantedOrder> {
     let rel = whole_table(query)?;
     let filter = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
-    if filter.iter().any(super::semijoin::is_candidate) {
+    if filter.iter().any(|condition| is_candidate(condition) && !asks_for_more(condition)) {
         return None;
     }
     match &only_calls(query)?[..] {

@@ -8,7 +8,7 @@ use crate::bind::walk;
 use crate::error::Result;
 use crate::types::Collation;
 
-use super::estimate::is_volatile;
+use super::estimate::is_volatile_within;
 use super::level::Layout;
 use super::node::{Aggregate, Filter, Node};
 use super::query::Stage;
@@ -131,7 +131,7 @@ pub(super) fn is_one_value(a: &Expr, b: &Expr) -> bool {
     walk::same(a, b)
         && match (a, b) {
             (Expr::Aggregate(x), Expr::Aggregate(y)) => {
-                x.loc.offset() == y.loc.offset() || !is_volatile(a)
+                x.loc.offset() == y.loc.offset() || !is_volatile_within(a)
             }
             _ => true,
         }

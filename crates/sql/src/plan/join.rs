@@ -59,6 +59,7 @@ impl Planner {
         units.iter_mut().for_each(|unit| unit.needs.retain(|rel| here.contains(rel)));
         super::equal::spread_constants(&mut conditions);
         if units.is_empty() {
+            quals::order(&mut conditions);
             let filter = self.rewrite_all(&conditions, &mut Below::nothing())?;
             let node = Node::OneRow(Expr::all_of(filter).map(Arc::new));
             return Ok(Planned { node, layout: Layout::default(), rows: 1.0, sorted: false });

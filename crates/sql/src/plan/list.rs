@@ -1,5 +1,5 @@
 //! IN and NOT IN of lists, `= ANY` and `<> ALL` of arrays: where all members are known before the first row, and are many, they
-//! are hashed when the first row is compared with them. PostgreSQL does so with constants.
+//! are hashed when a second row is compared with them. PostgreSQL does so with constants.
 
 use std::sync::Arc;
 
@@ -26,10 +26,14 @@ impl Planner {
     }
 }
 
+/// Does it ask for one that is equal?
+pub(super) fn is_equality_of_any(op: &ArrayOp) -> bool {
+    &*op.symbol == if op.all { "<>" } else { "=" }
+}
+
 /// What both sides are compared by, each in slot 0.
 fn keys_of(op: &ArrayOp) -> Option<(Expr, Expr)> {
-    let asked = if op.all { "<>" } else { "=" };
-    if &*op.symbol != asked || !op.func.strict || op.collation.is_unclear() || !is_known(op) {
+    if !is_equality_of_any(op) || !op.func.strict || op.collation.is_unclear() || !is_known(op) {
         return None;
     }
     let element = match &op.right {

@@ -236,7 +236,7 @@ fn joined(from: Vec<JoinTree>) -> JoinTree {
 }
 
 /// Puts a tree into the entry's place, and the condition on its rows where the lowest outer join asks which rows there are on
-/// its nullable side, if the entry is there.
+/// its nullable side, if the entry is there, or before what an inner join asks.
 fn put_in(tree: &mut JoinTree, rel: u16, by: &mut Option<JoinTree>, filter: &mut Option<Expr>) {
     let join = match tree {
         JoinTree::Rel(own) if *own == rel => {
@@ -249,7 +249,7 @@ fn put_in(tree: &mut JoinTree, rel: u16, by: &mut Option<JoinTree>, filter: &mut
     for (side, outer) in [(&mut join.left, JoinKind::Right), (&mut join.right, JoinKind::Left)] {
         if place_of(side, rel).is_some() {
             put_in(side, rel, by, filter);
-            if join.kind == outer {
+            if join.kind == outer || join.kind == JoinKind::Inner {
                 let all = filter.take().into_iter().chain(join.condition.take());
                 join.condition = Expr::all_of(all.collect());
             }

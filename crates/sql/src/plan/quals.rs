@@ -5,14 +5,13 @@
 use crate::bind::tree::{ArrayOp, Expr, SubLink, SubLinkKind};
 use crate::bind::walk;
 
+use super::list::{MEMBERS_MIN, is_equality_of_any};
 use super::path::elements;
 
 /// In units of half an operator.
 const OPERATOR: u64 = 2;
 /// What reads rows each time.
 const QUERY: u64 = 1 << 32;
-/// Longer lists are looked up by hash.
-const LIST_MAX: u64 = 9;
 
 /// Puts the cheap conditions first; of equally cheap ones none overtakes another.
 pub(super) fn order(conditions: &mut [Expr]) {
@@ -54,10 +53,11 @@ fn cost(expr: &Expr) -> u64 {
     sum
 }
 
-/// Half of the elements are looked at, on average.
+/// Half of the elements are looked at, on average, or one is found by its hash.
 fn cost_of_list(op: &ArrayOp) -> u64 {
     let all = elements(&op.right) as u64;
-    let list = if all < LIST_MAX { OPERATOR / 2 * all } else { 2 * OPERATOR };
+    let is_hashed = is_equality_of_any(op) && all >= MEMBERS_MIN as u64;
+    let list = if is_hashed { 2 * OPERATOR } else { OPERATOR / 2 * all };
     list.saturating_add(cost(&op.left))
 }
 

@@ -136,7 +136,7 @@ impl Planner {
             true => (Vec::new(), conditions),
             false => gate::split(conditions),
         };
-        let is_limited = order.is_some_and(|order| order.limited);
+        let is_limited = order.map_or_else(|| takes_any(cx.query), |order| order.limited);
         let (joins, conditions): (Vec<Expr>, Vec<Expr>) =
             conditions.into_iter().partition(|condition| {
                 is_candidate(condition) && !(is_limited && is_for_first_rows(condition, cx))
@@ -161,21 +161,22 @@ impl Planner {
         Ok(exprs)
     }
 
-    /// The targets of the stage's rows once these are in order. What they are sorted by is computed before, and kept
-    /// beside the stage's slots.
+    /// The targets of the stage's rows once these are in order. What they are sorted by, and what does not wait, is
+    /// computed before, and kept beside the stage's slots.
     fn ordered_outputs(&mut self, query: &Query, stage: Stage) -> Result<Node> {
         let mut exprs = self.output_exprs(query, &stage)?;
         let width = stage.layout.width();
         let mut row = passed_on(width);
-        let mut keys = Vec::with_capacity(query.order_by.len());
-        for key in &query.order_by {
-            let expr = &mut exprs[usize::from(key.target)];
-            if !matches!(expr, Expr::Slot(_)) {
+        let is_key = |at: usize| query.order_by.iter().any(|key| usize::from(key.target) == at);
+        for (at, (expr, target)) in exprs.iter_mut().zip(&query.targets).enumerate() {
+            let is_before = is_key(at) || !waits(query, &target.expr);
+            if is_before && !matches!(expr, Expr::Slot(_)) {
                 let slot = Slot { slot: row.len() as u16, ty: expr.ty() };
                 row.push(std::mem::replace(expr, Expr::Slot(slot)));
             }
-            keys.push(output_key(query, key, expr.clone()));
         }
+        let key = |key: &SortKey| output_key(query, key, exprs[usize::from(key.target)].clone());
+        let keys = query.order_by.iter().map(key).collect();
         let (input, row_width) = (stage.node, row.len() as u16);
         let input = match row_width > width {
             true => Node::Project(Arc::new(Project { input, exprs: row })),
@@ -440,11 +441,20 @@ fn order_is_first(query: &Query) -> bool {
     }
     let is_key = |at: usize| query.order_by.iter().any(|key| usize::from(key.target) == at);
     let targets = || query.targets.iter().map(|target| &target.expr).enumerate();
-    let is_limited = query.limit.is_some();
-    let waits =
-        |expr: &Expr| is_volatile(expr) || contains_set(expr) || is_limited && quals::is_dear(expr);
     !targets().any(|(at, expr)| is_key(at) && contains_set(expr))
-        && targets().any(|(at, expr)| !is_key(at) && waits(expr))
+        && targets().any(|(at, expr)| !is_key(at) && waits(query, expr))
+}
+
+/// Is a target computed once rows are in order, if it is not what they are ordered by?
+fn waits(query: &Query, expr: &Expr) -> bool {
+    is_volatile(expr) || contains_set(expr) || query.limit.is_some() && quals::is_dear(expr)
+}
+
+/// Are the first rows wanted, whichever they are?
+fn takes_any(query: &Query) -> bool {
+    let is_made_of_all =
+        query.is_grouped() || query.distinct.is_some() || !query.windows.is_empty();
+    query.limit.is_some() && query.order_by.is_empty() && !is_made_of_all
 }
 
 pub(super) fn sorted(input: Node, keys: Vec<SortExpr>, top: Option<Top>) -> Node {

@@ -9,14 +9,14 @@ use crate::error::Result;
 use crate::types::Collation;
 
 use super::access::{Planned, QueryCx};
-use super::estimate::{is_volatile, is_volatile_query, operator};
+use super::estimate::{is_volatile, is_volatile_within, operator};
 use super::join::of_one_type;
 use super::level::Layout;
 use super::members::{asked_by_row, limit_rows};
 use super::node::{HashJoin, JoinType, Node};
 use super::pull_up::pulled_up;
 use super::rewrite::Below;
-use super::{Planner, collate};
+use super::{Planner, collate, quals};
 
 /// Might the condition be a join? Cheap to ask; [`Planner::semi_join`] looks closer.
 pub(super) fn is_candidate(condition: &Expr) -> bool {
@@ -121,8 +121,9 @@ impl Planner {
         }
         // The sub-select's rows are an entry that the query at hand does not have.
         let entry = self.level().columns.len() as u16;
-        let others: Vec<Expr> =
+        let mut others: Vec<Expr> =
             others.into_iter().map(|other| over_join(other, entry, &mut columns)).collect();
+        quals::order(&mut others);
         reduce_to(&mut query, own, columns);
         let slots = query.targets.iter().enumerate();
         let slots = slots.map(|(i, target)| (entry, Column::User(i as u16), target.expr.ty()));
@@ -179,14 +180,14 @@ pub(super) fn ties_of(query: &Query) -> Option<Ties> {
     }
     let mut ties = Ties { keys: Vec::new(), others: Vec::new(), own: Vec::new() };
     for condition in query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default() {
+        // What may have another value each time is asked each time.
+        if is_volatile_within(&condition) {
+            return None;
+        }
         let (_, outer) = sides(&condition);
         if !outer {
             ties.own.push(condition);
             continue;
-        }
-        // What may have another value each time is asked of each pair.
-        if may_change(&condition) {
-            return None;
         }
         match key_of(&condition) {
             Some(key) => ties.keys.push(key),
@@ -198,12 +199,6 @@ pub(super) fn ties_of(query: &Query) -> Option<Ties> {
     bare.targets = Vec::new();
     bare.order_by = Vec::new();
     (!ties.keys.is_empty() && !walk::is_correlated(&bare)).then_some(ties)
-}
-
-fn may_change(condition: &Expr) -> bool {
-    let in_rows =
-        |part: &Expr| matches!(part, Expr::SubLink(link) if is_volatile_query(&link.query));
-    is_volatile(condition) || walk::any(condition, &mut |part| in_rows(part))
 }
 
 /// The condition as an equality of what is outside with what is inside, outer side first.
@@ -260,6 +255,11 @@ fn over_join(mut condition: Expr, entry: u16, columns: &mut Vec<Expr>) -> Expr {
 /// Is it an EXISTS that a join would answer for all rows, where an index does for the first ones that are wanted? Where it
 /// is no more than equalities all rows are joined.
 pub(super) fn is_for_first_rows(condition: &Expr, cx: &QueryCx<'_>) -> bool {
+    asks_for_more(condition) && asked_by_row(condition, limit_rows(cx.query), &cx.indexes).is_some()
+}
+
+/// Is it an EXISTS with more ties than equalities?
+pub(super) fn asks_for_more(condition: &Expr) -> bool {
     let asked = match condition {
         Expr::Not(arg) => &**arg,
         other => other,
@@ -267,7 +267,6 @@ pub(super) fn is_for_first_rows(condition: &Expr, cx: &QueryCx<'_>) -> bool {
     let Expr::SubLink(link) = asked else { return false };
     matches!(link.kind, SubLinkKind::Exists)
         && ties_of(&link.query).is_some_and(|ties| !ties.others.is_empty())
-        && asked_by_row(condition, limit_rows(cx.query), &cx.indexes).is_some()
 }
 
 /// Does the expression use columns of the query itself, and of queries around it?

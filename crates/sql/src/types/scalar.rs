@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::context::ByteaOutput;
 use super::datum::Tid;
 use super::oid::Oid;
+use super::row::MAX_VALUE_BYTES;
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::steps::Steps;
 
@@ -265,13 +266,10 @@ pub(crate) fn parse_bytea(text: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// The longest value that is written anywhere, in bytes.
-const VALUE_BYTES_MAX: usize = 0x3fff_ffff;
-
 /// `54000` where a value of `len` bytes, as it is written, would grow too long by `more`.
 #[inline]
 pub(crate) fn room(len: usize, more: usize) -> Result<()> {
-    if len.saturating_add(more) <= VALUE_BYTES_MAX { Ok(()) } else { Err(no_room(len, more)) }
+    if len.saturating_add(more) <= MAX_VALUE_BYTES { Ok(()) } else { Err(no_room(len, more)) }
 }
 
 #[cold]

@@ -64,6 +64,10 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("what there was is left in {}", self.0.display());
+            return;
+        }
         std::fs::remove_dir_all(&self.0).unwrap();
     }
 }
@@ -74,6 +78,7 @@ fn thalweg(arguments: &[&str]) -> Output {
 
 fn check(data: &Path) -> (bool, String, String) {
     let output = thalweg(&["check", data.to_str().unwrap()]);
+    assert!(output.status.code().is_some(), "it did not come to its end: {output:?}");
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.success(), text(&output.stdout), text(&output.stderr))
 }

@@ -255,7 +255,7 @@ impl Ddl<'_> {
     }
 
     /// Removes the rows that every relation has: class, columns, comments, dependencies. Waits for who changes those of an
-    /// index, whose table does not need to be locked for that.
+    /// index or cleans a heap of large values, whose table does not need to be locked for that.
     pub(super) fn drop_relation_rows(&mut self, oid: Oid) -> Result<()> {
         self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let key = [Datum::Oid(oid)];

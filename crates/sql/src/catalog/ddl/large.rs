@@ -58,8 +58,6 @@ impl Ddl<'_> {
     /// New, empty storage for the large values of a table that gets new storage itself.
     pub(super) fn toast_anew(&mut self, table: &TableDef) -> Result<()> {
         let Some(heap) = &table.toast else { return Ok(()) };
-        // Background vacuum goes by this lock alone.
-        self.catalog.lock(self.host.txn(), heap.oid, LockMode::AccessExclusive)?;
         self.new_storage(heap.oid, heap.storage, heap.persistence, Rank::HeapPage)?;
         self.changed(heap.oid)
     }
@@ -67,7 +65,6 @@ impl Ddl<'_> {
     /// Removes the heap of a table that goes.
     pub(super) fn drop_toast(&mut self, table: &TableDef) -> Result<()> {
         let Some(heap) = &table.toast else { return Ok(()) };
-        self.catalog.lock(self.host.txn(), heap.oid, LockMode::AccessExclusive)?;
         self.drop_relation_rows(heap.oid)?;
         self.store().drop_storage(self.txn(), heap.storage)
     }

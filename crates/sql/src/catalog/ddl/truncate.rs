@@ -80,7 +80,8 @@ impl Ddl<'_> {
         persistence: base::Persistence,
         rank: Rank,
     ) -> Result<()> {
-        // Of an index, which others may change though its table is locked.
+        // Of an index, which others may change though its table is locked, or of large values, whose heap background vacuum
+        // locks by itself.
         self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let storage = self.store().create_storage(self.txn(), persistence, rank)?;
         let changes = [

@@ -3,10 +3,12 @@
 //! A definition in the shared cache is what the last committed change made of a relation. Whoever uses
 //! one holds a lock on the relation; a change is made under a lock that excludes users, and takes the old
 //! definition out of the cache after its commit is published and before that lock is given back. So a
-//! locked relation's cached definition is never stale. The exception are the steps by which indexes are made and
-//! dropped beside users (`ddl/concurrent.rs`): whoever makes one waits, once the old definition is out of the cache,
-//! for all that have the table locked then; who locks it later gets the new definition. A session that has changed catalogs itself works
-//! with definitions of its own until its transaction ends, see `lookup.rs`.
+//! locked relation's cached definition is never stale. There are two exceptions. One are the steps by which indexes are
+//! made and dropped beside users (`ddl/concurrent.rs`): whoever makes one waits, once the old definition is out of the
+//! cache, for all that have the table locked then; who locks it later gets the new definition. The other are changes that
+//! mean nothing to those users (`ddl/alter.rs`, `lock_of`): storage parameters, targets of statistics and the validity of
+//! constraints, beside everybody, and foreign keys, beside readers. A session that has changed catalogs itself works with
+//! definitions of its own until its transaction ends, see `lookup.rs`.
 
 use base::sync::unmodelled::{AtomicU64, Ordering};
 use std::collections::BTreeMap;

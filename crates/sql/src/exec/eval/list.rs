@@ -13,7 +13,17 @@ use crate::types::Datum;
 
 use super::eval as value_of;
 
-/// What an execution knows of them.
+/// How far an execution has come with them.
+#[derive(Default)]
+pub(in crate::exec) enum List {
+    #[default]
+    New,
+    /// One row was compared with them. Often it is the only one.
+    Asked,
+    Known(Box<ListMembers>),
+}
+
+/// What is known of them.
 pub(in crate::exec) enum ListMembers {
     /// The array is null.
     Null,
@@ -37,12 +47,16 @@ pub(super) fn eval(
 ) -> Result<Option<Datum>> {
     let at = usize::from(list.id);
     let Some(kept) = cx.state.lists.get_mut(at) else { return Ok(None) };
-    let members = match kept.take() {
-        Some(members) => members,
-        None => Box::new(ListMembers::of(op, list, cx)?),
+    let members = match std::mem::take(kept) {
+        List::New => {
+            *kept = List::Asked;
+            return Ok(None);
+        }
+        List::Asked => Box::new(ListMembers::of(op, list, cx)?),
+        List::Known(members) => members,
     };
     let answer = members.answer(op, list, row, cx);
-    cx.state.lists[at] = Some(members);
+    cx.state.lists[at] = List::Known(members);
     answer
 }
 

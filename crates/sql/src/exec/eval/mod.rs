@@ -9,7 +9,7 @@ mod list;
 mod narrow;
 mod subplan;
 
-pub(super) use list::ListMembers;
+pub(super) use list::List;
 pub(super) use subplan::SubplanState;
 
 use crate::bind::tree::{Call, Expr, IsBool, IsNull, Slot};

@@ -12,7 +12,9 @@ use crate::error::{Result, SqlError};
 /// Most characters to look back.
 const MAX_CHARS: usize = 65_535;
 /// Most bytes of expressions where there are several. A sequence of pieces of several lengths each makes many of few.
-const MAX_BYTES: usize = 65_536;
+const MAX_BYTES: usize = 16_384;
+/// Most characters that all of several look back: the engine writes out repetitions, some kilobytes for each `\w`.
+const MAX_CHARS_OF_ALL: usize = 2_048;
 
 /// Expressions, by how many characters they match.
 type Lengths = BTreeMap<usize, Piece>;
@@ -83,8 +85,10 @@ fn add(all: &mut Lengths, len: usize, piece: Piece) -> Result<()> {
             all.insert(len, piece);
         }
     }
-    let bytes = all.values().map(|piece| piece.text.len()).sum::<usize>();
-    if all.len() > 1 && bytes > MAX_BYTES { Err(too_varied()) } else { Ok(()) }
+    let (chars, bytes) = (all.iter())
+        .fold((0, 0), |(chars, bytes), (len, piece)| (chars + len, bytes + piece.text.len()));
+    let is_much = chars > MAX_CHARS_OF_ALL || bytes > MAX_BYTES;
+    if all.len() > 1 && is_much { Err(too_varied()) } else { Ok(()) }
 }
 
 /// One after the other.

@@ -25,8 +25,9 @@ const BACKTRACK_LIMIT: usize = 10_000_000;
 const CACHE_SIZE: usize = 32;
 /// Bytes of an expression that is kept as others are.
 const USUAL_BYTES: usize = 10 << 20;
-/// Bytes beyond which an expression is too complex. It takes a second or two to find that out, in which
-/// the worker does nothing else.
+/// Bytes beyond which an expression is too complex, without look-arounds and back references, by which the engine takes it
+/// apart: each part may then have the usual ones. It takes a second or two to find that out, in which the worker does nothing
+/// else.
 const LARGE_BYTES: usize = 64 << 20;
 
 /// A compiled expression.
@@ -86,7 +87,7 @@ impl Regex {
         let mut builder = fancy_regex::RegexBuilder::new(&translated.pattern);
         builder.backtrack_limit(BACKTRACK_LIMIT).delegate_size_limit(USUAL_BYTES);
         let usual = builder.build();
-        let is_large = usual.as_ref().is_err_and(is_size);
+        let is_large = translated.is_one && usual.as_ref().is_err_and(is_size);
         let engine =
             if is_large { builder.delegate_size_limit(LARGE_BYTES).build() } else { usual };
         Ok(Regex {

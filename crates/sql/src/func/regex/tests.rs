@@ -113,6 +113,8 @@ fn look_behinds_may_have_several_lengths() {
     let varied = "look-behinds so long, or of so many lengths, are not supported";
     assert_eq!(error(&format!("(?<=b{})c", "(a?|bc)".repeat(40))), varied);
     assert_eq!(error("(?<=x((?:a{255}){1,255}){255})c"), varied);
+    assert_eq!(error(r"(?<=x\w{0,255})y"), varied);
+    assert!(matches("xaay", r"(?<=x\w{0,32})y"));
 }
 
 #[test]

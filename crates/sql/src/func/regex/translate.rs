@@ -79,6 +79,8 @@ pub(super) struct Translated {
     pub pattern: String,
     /// Capturing groups.
     pub groups: usize,
+    /// The engine compiles it as a whole: limits are of all of it, not of each part.
+    pub is_one: bool,
     /// Back references are to match without case, which the engine's don't.
     pub in_lower_case: bool,
 }
@@ -144,6 +146,7 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated> {
         depth: 0,
         around: 0,
         takers: 0,
+        looks_around: false,
         refers_back: false,
     };
     if flags.literal {
@@ -158,6 +161,7 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated> {
     Ok(Translated {
         pattern: translator.out,
         groups: translator.groups,
+        is_one: !translator.looks_around && !translator.refers_back,
         in_lower_case: translator.refers_back && translator.flags.ignore_case,
     })
 }
@@ -176,6 +180,7 @@ struct Translator {
     depth: usize,
     /// Open look-arounds. Nothing in them captures.
     around: usize,
+    looks_around: bool,
     /// Atoms so far that take characters, or capture.
     takers: usize,
     /// There was a back reference.
@@ -307,6 +312,7 @@ impl Translator {
         let mut number = None;
         if let Some(open) = constraint {
             self.around += 1;
+            self.looks_around = true;
             self.out.push_str(open);
         } else if self.eat("(?:") {
             self.out.push_str("(?:");
@@ -337,6 +343,9 @@ impl Translator {
             let inside = self.out.split_off(start + open.len());
             self.cut(start);
             behind::write(open, &inside, &mut self.out)?;
+            if self.out.len() > MAX_PATTERN_BYTES {
+                return Err(invalid("regular expression is too complex"));
+            }
         } else {
             self.out.push(')');
         }

@@ -85,7 +85,7 @@ impl Array {
     pub fn checked(self) -> Result<Array> {
         let bytes = match self.fixed_bytes() {
             Some(bytes) => bytes,
-            None => self.elements.iter().map(element_bytes).sum(),
+            None => sum_up_to_limit(self.elements.iter().map(element_bytes)),
         };
         if bytes > MAX_VALUE_BYTES { Err(too_many_bytes()) } else { Ok(self) }
     }
@@ -310,6 +310,19 @@ fn put_ranges(
     }
 }
 
+/// The sum, or of as many as are more than a value can have: of rows within rows, which may share their parts, counting all of
+/// them could take for ever.
+pub(super) fn sum_up_to_limit(parts: impl Iterator<Item = usize>) -> usize {
+    let mut sum = 0;
+    for part in parts {
+        sum += part;
+        if sum > MAX_VALUE_BYTES {
+            break;
+        }
+    }
+    sum
+}
+
 /// Bytes of an element in PostgreSQL's arrays.
 pub fn element_bytes(element: &Datum) -> usize {
     let with_length = |len: usize| (4 + len).next_multiple_of(4);
@@ -318,9 +331,9 @@ pub fn element_bytes(element: &Datum) -> usize {
         Datum::Bytea(bytes) => with_length(bytes.len()),
         Datum::Numeric(number) => with_length(2 + 2 * number.parts().digits.len()),
         Datum::Record(record) => {
-            24 + record.fields.iter().map(|(_, field)| element_bytes(field)).sum::<usize>()
+            24 + sum_up_to_limit(record.fields.iter().map(|(_, field)| element_bytes(field)))
         }
-        Datum::Array(array) => 24 + array.elements.iter().map(element_bytes).sum::<usize>(),
+        Datum::Array(array) => 24 + sum_up_to_limit(array.elements.iter().map(element_bytes)),
         fixed => ValueKind::of_datum(fixed).and_then(ValueKind::fixed_width).unwrap_or(0) as usize,
     }
 }

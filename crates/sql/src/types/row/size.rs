@@ -4,7 +4,7 @@ use super::ValueKind;
 use super::varlen::with_length_word;
 use crate::error::{Result, sql_error};
 use crate::types::Datum;
-use crate::types::array::{Array, too_many_bytes};
+use crate::types::array::{Array, sum_up_to_limit, too_many_bytes};
 
 /// Most bytes of a value: those that a length word has room for. PostgreSQL's limit, too.
 pub const MAX_VALUE_BYTES: usize = (1 << 30) - 1;
@@ -43,8 +43,7 @@ pub(super) fn bytes_max(value: &Datum) -> usize {
         Datum::Numeric(number) => 4 + 2 * number.parts().digits.len(),
         Datum::Array(array) => array_bytes_max(array),
         Datum::Record(record) => {
-            let fields = record.fields.iter().map(|(_, field)| 5 + within(field));
-            6 + fields.sum::<usize>()
+            6 + sum_up_to_limit(record.fields.iter().map(|(_, field)| 5 + within(field)))
         }
         fixed => ValueKind::of_datum(fixed).and_then(ValueKind::fixed_width).unwrap_or(0) as usize,
     }
@@ -63,7 +62,7 @@ fn array_bytes_max(array: &Array) -> usize {
     let elements = match array.fixed_bytes() {
         // The null byte before each.
         Some(bytes) => array.elements.len() + bytes,
-        None => array.elements.iter().map(|element| 1 + within(element)).sum(),
+        None => sum_up_to_limit(array.elements.iter().map(|element| 1 + within(element))),
     };
     6 + 8 * array.dims.len() + elements
 }
