@@ -62,21 +62,31 @@ pub fn describe(record: &RecordView<'_>, out: &mut String) -> Option<()> {
                 Some(())
             })
         }
-        Kind::BTREE_UNLINK => {
-            let gone = record.blocks().next()?.page.block;
-            put(out, format_args!("page {gone}"));
-            with(record, 0, out, |bytes, out| {
-                put(out, format_args!(", reusable after snapshot {}", base::Lsn(bytes.u64()?)));
-                Some(())
-            })?;
-            with(record, 1, out, |bytes, out| {
-                let (at, right) = (bytes.u16()?, bytes.u32()?);
-                put(out, format_args!(", entry {at} of its parent, right sibling {right}"));
-                Some(())
+        Kind::BTREE_UNLINK => unlinked(record, out),
+        Kind::BTREE_UNLINK_INNER => {
+            unlinked(record, out)?;
+            with(record, 2, out, |bytes, out| {
+                put(out, format_args!(", which gets child {}", bytes.u32()?));
+                high_key(bytes, out)
             })
         }
         _ => None,
     }
+}
+
+/// What both kinds of unlinking say first.
+fn unlinked(record: &RecordView<'_>, out: &mut String) -> Option<()> {
+    let gone = record.blocks().next()?.page.block;
+    put(out, format_args!("page {gone}"));
+    with(record, 0, out, |bytes, out| {
+        put(out, format_args!(", reusable after snapshot {}", base::Lsn(bytes.u64()?)));
+        Some(())
+    })?;
+    with(record, 1, out, |bytes, out| {
+        let (at, right) = (bytes.u16()?, bytes.u32()?);
+        put(out, format_args!(", entry {at} of its parent, right sibling {right}"));
+        Some(())
+    })
 }
 
 /// Position and row of an entry.

@@ -78,15 +78,16 @@ impl BTree {
         (page.is_new() || Node(page).has(DELETED), self.is_reusable(page))
     }
 
-    /// Enters reusable pages into the map, and counts pages that hold nothing; `leaves`, by block, are none.
+    /// Enters reusable pages into the map, and counts pages that hold nothing, but for those `counted`, by block: leaves,
+    /// and what was taken out just now.
     pub(super) fn find_free_pages(
         &self,
         passage: &mut Passage,
-        leaves: &[bool],
+        counted: &[bool],
         rest: &mut dyn FnMut() -> Result<()>,
         done: &mut IndexCleaning,
     ) -> Result<()> {
-        let others = leaves.iter().enumerate().filter(|(_, is_leaf)| !**is_leaf);
+        let others = counted.iter().enumerate().filter(|(_, is_counted)| !**is_counted);
         for block in others.map(|(block, _)| BlockNo(block as u32)) {
             let look = |page: PageView<'_>| Some(self.emptiness(page));
             let (is_empty, is_free) = match self.rel.peek(Fork::Main, block, look) {

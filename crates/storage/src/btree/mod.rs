@@ -18,6 +18,7 @@ mod search;
 mod shift;
 mod skip;
 mod split;
+mod unlink;
 mod widen;
 
 pub use build::Builder;

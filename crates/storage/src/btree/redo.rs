@@ -5,7 +5,8 @@ use super::insert::RECORD_HEAD_BYTES;
 use super::page::{Beside, MAX_KEY_BYTES, Node};
 use super::shift::{self, SHIFT_HEAD_BYTES};
 use super::split::{ROOT_HEAD_BYTES, SEPARATOR_HEAD_BYTES, SPLIT_HEAD_BYTES, root_over};
-use super::{delete, merge, page};
+use super::unlink::{self, HEIR_HEAD_BYTES};
+use super::{merge, page};
 use crate::error::Result;
 use crate::page::PageMut;
 use crate::recovery::{RedoCtx, garbled};
@@ -53,13 +54,20 @@ pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
             at(1, &|page, _| edit::set_flag(page, page::INCOMPLETE, false))
         }
         Kind::BTREE_UNLINK => {
-            at(0, &|page, bytes| edit::unlink(page, u64_at(bytes, 0)))?;
-            at(1, &|page, bytes| {
-                delete::absorb(page, usize::from(u16_at(bytes, 0)), BlockNo(u32_at(bytes, 2)));
-            })?;
+            at(0, &unlink)?;
+            at(1, &absorb)?;
             match record.block_count() {
                 2 => Ok(()),
-                _ => at(2, &|page, bytes| edit::set_right(page, BlockNo(u32_at(bytes, 0)))),
+                _ => at(2, &set_right),
+            }
+        }
+        Kind::BTREE_UNLINK_INNER => {
+            at(0, &unlink)?;
+            at(1, &absorb)?;
+            at(2, &inherit)?;
+            match record.block_count() {
+                3 => Ok(()),
+                _ => at(3, &set_right),
             }
         }
         _ => Err(garbled(record)),
@@ -108,6 +116,23 @@ fn separator(page: &mut PageMut<'_>, bytes: &[u8]) {
     let (at, child) = (usize::from(u16_at(head, 0)), u64::from(u32_at(head, 2)));
     let done = edit::insert(page, at, key, child, Beside::tie(u48_at(head, 6)));
     assert!(done, "what fitted fits again (B6)");
+}
+
+fn unlink(page: &mut PageMut<'_>, bytes: &[u8]) {
+    edit::unlink(page, u64_at(bytes, 0));
+}
+
+fn absorb(parent: &mut PageMut<'_>, bytes: &[u8]) {
+    unlink::absorb(parent, usize::from(u16_at(bytes, 0)), BlockNo(u32_at(bytes, 2)));
+}
+
+fn inherit(page: &mut PageMut<'_>, bytes: &[u8]) {
+    let (head, key) = bytes.split_at(HEIR_HEAD_BYTES);
+    unlink::inherit(page, BlockNo(u32_at(head, 0)), (key, u48_at(head, 4)));
+}
+
+fn set_right(page: &mut PageMut<'_>, bytes: &[u8]) {
+    edit::set_right(page, BlockNo(u32_at(bytes, 0)));
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {

@@ -11,12 +11,12 @@
 //! page in hand goes on behind these, not with its first entry.
 
 use super::BTree;
-use super::delete::entry_of;
 use super::edit::{self, Draft};
 use super::page::*;
 use super::plan::{Cut, SHIFT_FREE_MIN, choose_all, choose_third};
 use super::search::Latched;
 use super::split::SPLIT_BYTES;
+use super::unlink::entry_of;
 use crate::buffer::{Passage, WriteGuard};
 use crate::error::Result;
 use crate::journal::Journal;
@@ -39,7 +39,7 @@ impl BTree {
         })?;
         let Some((Some((key, tie)), right)) = seen else { return Ok(None) };
         let Some(parent) = self.parent_of(Place { key: &key, tie })? else { return Ok(None) };
-        let is_above = self.look(parent, |node| entry_of(node, block, right).is_some())?;
+        let is_above = self.look(parent, |node| entry_of(node, 1, block, right).is_some())?;
         let is_full = self.look(right, is_full)?;
         Ok(is_above.then_some(Sibling { block: right, parent, is_full }))
     }
@@ -125,7 +125,7 @@ impl BTree {
             return Ok(false);
         };
         let above = Node(parent.view());
-        let Some(at) = entry_of(above, left.block(), right.block()) else { return Ok(false) };
+        let Some(at) = entry_of(above, 1, left.block(), right.block()) else { return Ok(false) };
         // A leaf that gives all keeps some key space, to be taken out with it. Where the first one's begins is not told here.
         let keeps = || at > 0 && (above.key(at), above.tie(at)) < (cut.key.clone(), cut.tie);
         if cut.at == 0 && !keeps() {

@@ -144,6 +144,8 @@ kinds! {
     BTREE_MERGE = 0x79, "btree-merge";
     /// Entries of a full leaf went to its right sibling.
     BTREE_SHIFT = 0x7A, "btree-shift";
+    /// An inner page was taken out of the tree, and its only child given to its right sibling.
+    BTREE_UNLINK_INNER = 0x7B, "btree-unlink-inner";
 
     /// The metapage and the first bucket of an empty hash index.
     HASH_INIT = 0x90, "hash-init";

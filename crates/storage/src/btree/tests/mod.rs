@@ -2,6 +2,7 @@ mod churn;
 mod costs;
 mod pages;
 mod postings;
+mod queues;
 mod raced;
 mod rooms;
 #[cfg(feature = "lab-counts")]

@@ -15,12 +15,12 @@ use std::ops::Bound;
 
 type Model = BTreeSet<(Vec<u8>, Tid)>;
 
-fn tree(rig: &Rig, number: u32) -> BTree {
+pub(super) fn tree(rig: &Rig, number: u32) -> BTree {
     let rel = rig.create(number, Persistence::Permanent, Rank::IndexPage);
     BTree::new(rel, &rig.txns)
 }
 
-fn tid(number: u64) -> Tid {
+pub(super) fn tid(number: u64) -> Tid {
     Tid { block: BlockNo((number / 200) as u32), offset: (number % 200) as u16 + 1 }
 }
 
@@ -36,7 +36,7 @@ fn carried(key: &[u8], tid: Tid) -> Vec<u8> {
 }
 
 /// An entry that carries something.
-fn loaded<'k>((key, tid): &'k (Vec<u8>, Tid), carried: &'k [u8]) -> NewEntry<'k> {
+pub(super) fn loaded<'k>((key, tid): &'k (Vec<u8>, Tid), carried: &'k [u8]) -> NewEntry<'k> {
     NewEntry { key, carried, tid: *tid }
 }
 
@@ -54,7 +54,7 @@ fn check_carried(tree: &BTree) {
     .unwrap();
 }
 
-fn check(tree: &BTree) -> Vec<(Vec<u8>, Tid)> {
+pub(super) fn check(tree: &BTree) -> Vec<(Vec<u8>, Tid)> {
     let mut entries = Vec::new();
     let mut faults = Vec::new();
     tree.check(&mut |fault| faults.push(fault), &mut |key, _, tid| {
@@ -65,7 +65,11 @@ fn check(tree: &BTree) -> Vec<(Vec<u8>, Tid)> {
     entries
 }
 
-fn scanned(tree: &BTree, bounds: Bounds<'_>, direction: Direction) -> Vec<(Vec<u8>, Tid)> {
+pub(super) fn scanned(
+    tree: &BTree,
+    bounds: Bounds<'_>,
+    direction: Direction,
+) -> Vec<(Vec<u8>, Tid)> {
     let mut scan = Scan::new(bounds, direction, true);
     let mut found = Vec::new();
     while let Some(entry) = scan.next(tree).unwrap() {
@@ -167,7 +171,7 @@ fn a_tree_is_an_ordered_set_though_its_pages_change_under_its_readers() {
 }
 
 /// Byte for byte (B6); nothing has marked an entry dead.
-fn assert_same_pages(tree: &BTree, again: &BTree) {
+pub(super) fn assert_same_pages(tree: &BTree, again: &BTree) {
     let blocks = tree.relation().blocks(Fork::Main).unwrap();
     let bytes = |tree: &BTree, block| {
         let page = tree.relation().read(Fork::Main, BlockNo(block)).unwrap();
@@ -401,7 +405,7 @@ fn deleted_pages_are_used_again_when_nobody_can_be_on_the_way() {
                 .unwrap();
         }
         insert(&tree, 16_000);
-        // So many were live at once, with those that had to wait; and the last of each parent, which stays.
+        // So many were live at once, with those that had to wait.
         assert!(blocks() <= full + full / 3, "round {round}: {} blocks of {full}", blocks());
     }
     check(&tree);
