@@ -49,6 +49,7 @@ pub fn of_target(target: &str, number: usize) -> Colour {
         "thalweg" => THALWEG,
         "pg15" => PG15,
         "pg18" => PG18,
+        "thalweg-counting" => OTHERS[0],
         "canned" | "bare-sync" | "device" => CANNED,
         _ => of_number(number),
     }
