@@ -37,6 +37,39 @@ impl Surplus {
     }
 }
 
+/// Bytes of a cache line, in which the processor fetches memory.
+const FETCH_BYTES: usize = 64;
+
+/// No more of a value is fetched ahead.
+const FETCHED_MAX: usize = 8 << 10;
+
+/// Has the processor fetch a value's own bytes into its caches, all at once and while the caller goes on: for what will
+/// be used soon and has not been for long. One after the other, each when it is first looked at, its lines would take a
+/// trip to memory each.
+#[inline]
+pub fn fetch_ahead<T>(value: &T) {
+    let start = std::ptr::from_ref(value).cast::<u8>();
+    for at in (0..size_of::<T>().min(FETCHED_MAX)).step_by(FETCH_BYTES) {
+        fetch_line(start.wrapping_add(at));
+    }
+}
+
+#[inline]
+fn fetch_line(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which reads nothing that the program could see and does not fault.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, readonly, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = at;
+}
+
 /// What the process has in memory, outside of files; `None` where the system does not tell.
 fn anonymous_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -47,6 +80,14 @@ fn anonymous_bytes() -> Option<u64> {
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod tests {
+    #[test]
+    fn whatever_its_size_a_value_can_be_fetched_ahead() {
+        super::fetch_ahead(&());
+        super::fetch_ahead(&7u8);
+        super::fetch_ahead(&Box::new([0u8; 3 * super::FETCHED_MAX]));
+        super::fetch_ahead(&[0u64; 2 * super::FETCHED_MAX / 8]);
+    }
+
     #[test]
     fn what_was_freed_between_pieces_in_use_goes_back() {
         const PIECES: usize = 2048;

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use base::clock;
 use base::interrupt::Interrupt;
+use base::memory;
 use sql::error::{SqlError, interrupted};
 use sql::session::{Ending, Session};
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -171,6 +172,11 @@ impl Connection {
 
     /// Does all that can be done now.
     fn turn(&mut self, context: &mut Context<'_>) -> Poll<End> {
+        // Many others may have had the caches since this session's last request.
+        memory::fetch_ahead(&*self.link);
+        if let Some(seat) = &self.seat {
+            memory::fetch_ahead(&**seat);
+        }
         self.link.set_task(context.waker());
         loop {
             if self.seat.is_none() && !self.take_seat_back() {
