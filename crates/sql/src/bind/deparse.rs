@@ -43,6 +43,10 @@ impl Deparser<'_> {
             Expr::Var(_) | Expr::Slot(_) | Expr::Exec(_) | Expr::Element(_) => {
                 out.push_str(&(self.name)(expr));
             }
+            // Only the names of the record's fields are added there.
+            Expr::Call(call) if std::ptr::eq(call.func, &crate::func::NAMED) => {
+                self.put(&call.args[0], implicit, out);
+            }
             Expr::Call(call) => self.call(call, implicit, out),
             Expr::And(args) => self.infix(args, " AND ", out),
             Expr::Or(args) => self.infix(args, " OR ", out),

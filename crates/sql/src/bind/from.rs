@@ -199,6 +199,7 @@ impl Binder<'_, '_> {
         // A scalar function's only column takes the alias for its name.
         if let (Some(alias), [call]) = (&function.alias, &calls[..])
             && !call.record
+            && value_name(&call.expr).is_none()
             && alias.columns.is_empty()
         {
             columns[0].name = alias.name.clone();
@@ -232,6 +233,7 @@ impl Binder<'_, '_> {
                 if item.column_defs.is_empty() { &function.column_defs } else { &item.column_defs };
             let expr = super::coerce::resolve_unknown(self, expr)?;
             let declared = self.record_columns(&expr, defs, &name)?;
+            let name = value_name(&expr).map_or(name, Into::into);
             let set = super::func::returns_set(&expr);
             let record = declared.is_some();
             let own = declared.unwrap_or_else(|| {
@@ -426,6 +428,11 @@ impl Binder<'_, '_> {
         }
         Ok(Expr::all_of(conditions))
     }
+}
+
+/// What a function calls its only value.
+fn value_name(expr: &Expr) -> Option<&'static str> {
+    if let Expr::Call(call) = expr { call.func.value_name } else { None }
 }
 
 /// Gives the columns the names of an alias's column list.

@@ -211,6 +211,9 @@ impl Binder<'_, '_> {
                 args.push(arg.expect("a default is a literal"));
             }
         }
+        if super::json::makes_json(func.name) {
+            args = args.into_iter().map(|arg| self.named_rows(arg)).collect::<Result<_>>()?;
+        }
         let mut variadic = call.variadic;
         // VARIADIC "any" keeps its arguments apart: each has its own type.
         if let Some(from) = candidate.spread.filter(|from| func.args[*from] != TypeId::ANY) {
@@ -371,13 +374,14 @@ impl Binder<'_, '_> {
     fn aggregate(
         &mut self,
         call: &FuncCall,
-        candidate: Candidate<Aggregate>,
+        mut candidate: Candidate<Aggregate>,
         args: Vec<Expr>,
     ) -> Result<Expr> {
-        let agg = candidate.func;
         if call.within_group {
             return Err(at(SqlError::unsupported("WITHIN GROUP is not supported yet"), call.loc));
         }
+        let args = self.json_aggregate(&mut candidate.func, &mut candidate.args, args)?;
+        let agg = candidate.func;
         let (args, id) =
             self.fit_arguments(&candidate.args, agg.result, args, agg.name, call.loc)?;
         let mut order_by = Vec::with_capacity(call.order_by.len());

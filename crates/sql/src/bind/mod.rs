@@ -20,6 +20,7 @@ mod from;
 mod func;
 mod grouping;
 pub(crate) mod implied;
+mod json;
 pub mod locking;
 mod named;
 mod naming;

@@ -220,7 +220,7 @@ impl Binder<'_, '_> {
             ));
         }
         let name = call.name.last();
-        let args = self.call_args(call)?;
+        let mut args = self.call_args(call)?;
         if args.iter().any(|arg| walk::any(arg, &mut |e| matches!(e, Expr::Window(_)))) {
             return Err(at(
                 sql_error!(WINDOWING_ERROR, "window function calls cannot be nested"),
@@ -228,9 +228,10 @@ impl Binder<'_, '_> {
             ));
         }
         let types: Vec<TypeId> = args.iter().map(Expr::type_id).collect();
-        let (func, declared, result) = if let Some((agg, declared)) =
+        let (func, declared, result) = if let Some((mut agg, mut declared)) =
             resolve_window_aggregate(name, &types, call.star)
         {
+            args = self.json_aggregate(&mut agg, &mut declared, args)?;
             (WindowFunc::Aggregate(agg), declared, agg.result)
         } else if let Some((func, declared)) = resolve_window_function(name, &types) {
             if !matches!(func.body, crate::func::Body::Window) {

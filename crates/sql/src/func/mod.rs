@@ -18,6 +18,7 @@ mod digest;
 mod float;
 mod hash;
 mod int;
+mod json;
 pub mod like;
 mod numeric;
 mod pattern;
@@ -36,6 +37,7 @@ mod tests;
 pub(crate) use aggregate::Arrays;
 pub use collate::{aggregate_under, compares_records, first_value, unclear_collation, under};
 pub(crate) use datetime::compared_as;
+pub(crate) use json::{NAMED, ROWS_AGG};
 pub use quote::{is_plain_identifier, quote_identifier, quote_literal};
 pub use system::RandomSequence;
 pub use table::{
@@ -84,6 +86,8 @@ pub struct Function {
     pub volatility: Volatility,
     /// Names and types of the OUT columns when the result is a record, else empty.
     pub columns: &'static [(&'static str, TypeId)],
+    /// The name of the only OUT column of a result that is no record.
+    pub value_name: Option<&'static str>,
     /// `proargnames` of the arguments, empty when they have none.
     pub arg_names: &'static [&'static str],
     pub facts: Facts,

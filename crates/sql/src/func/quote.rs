@@ -277,7 +277,11 @@ fn parse_identifier(text: &str, strict: bool) -> Result<Datum> {
 }
 
 /// The arguments from `first` on, or the elements of the one array that stands for them.
-fn variadic_arguments(cx: &Context<'_>, args: &[Datum], first: usize) -> Vec<(TypeId, Datum)> {
+pub(super) fn variadic_arguments(
+    cx: &Context<'_>,
+    args: &[Datum],
+    first: usize,
+) -> Vec<(TypeId, Datum)> {
     match &args[first..] {
         [Datum::Array(array)] if cx.variadic => {
             return array.elements.iter().map(|e| (array.element_type, e.clone())).collect();

@@ -17,6 +17,7 @@ const ROOMS: &[&[Bodies]] = &[
     super::float::ROOMS,
     super::hash::ROOMS,
     super::int::ROOMS,
+    super::json::ROOMS,
     super::like::ROOMS,
     super::numeric::ROOMS,
     super::pattern::ROOMS,
@@ -236,6 +237,8 @@ fn read_function(mut row: Row, bodies: &HashMap<&'static str, Body>) -> Function
     let out_names = row.list(' ', |name| name);
     let arg_names = row.list(' ', |name| name);
     let body = *bodies.get(source).unwrap_or_else(|| panic!("no body for {source}"));
+    let is_record = result == TypeId::RECORD;
+    let columns: Vec<_> = out_names.iter().copied().zip(out_types.iter().copied()).collect();
     Function {
         oid,
         name,
@@ -247,12 +250,8 @@ fn read_function(mut row: Row, bodies: &HashMap<&'static str, Body>) -> Function
         strict,
         returns_set,
         volatility,
-        columns: out_names
-            .iter()
-            .copied()
-            .zip(out_types.iter().copied())
-            .collect::<Vec<_>>()
-            .leak(),
+        columns: if is_record { columns.leak() } else { &[] },
+        value_name: if is_record { None } else { out_names.first().copied() },
         arg_names,
         facts: Facts { kind, leakproof, parallel, cost, rows: row_count, variadic_type },
         body,
@@ -302,7 +301,7 @@ fn read_aggregate(mut row: Row, starts: &HashMap<&'static str, Start>) -> Aggreg
         result: row.type_id(),
         variadic: false,
         // These see nulls and decide themselves; PostgreSQL's others skip them one way or another.
-        strict: !matches!(name, "array_agg" | "string_agg"),
+        strict: !matches!(name, "array_agg" | "string_agg" | "json_agg" | "json_object_agg"),
         facts: Facts {
             kind: b'a',
             leakproof: false,

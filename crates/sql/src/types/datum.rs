@@ -1,5 +1,6 @@
 //! One SQL value.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::array::Array;
@@ -65,6 +66,8 @@ pub struct Record {
     /// The row type, or `RECORD` for an anonymous one.
     pub type_id: TypeId,
     pub fields: Vec<(TypeId, Datum)>,
+    /// The fields' names, in an array of texts, where something asked for them; they are not stored.
+    names: Option<Arc<Array>>,
     /// How many records lie in each other here; 1 for one without others.
     depth: u16,
 }
@@ -75,7 +78,20 @@ pub const RECORD_DEPTH_MAX: u16 = 500;
 impl Record {
     pub fn new(type_id: TypeId, fields: Vec<(TypeId, Datum)>) -> Record {
         let within = fields.iter().map(|(_, field)| record_depth(field)).max().unwrap_or(0);
-        Record { type_id, fields, depth: within.saturating_add(1) }
+        Record { type_id, fields, names: None, depth: within.saturating_add(1) }
+    }
+
+    /// The same with names for its fields.
+    pub fn named(&self, names: &Arc<Array>) -> Record {
+        Record { names: Some(Arc::clone(names)), ..self.clone() }
+    }
+
+    /// A field's name; without one it is called by its number.
+    pub fn field_name(&self, at: usize) -> Cow<'_, str> {
+        match self.names.as_ref().and_then(|names| names.elements.get(at)) {
+            Some(name) => Cow::Borrowed(name.as_text()),
+            None => Cow::Owned(format!("f{}", at + 1)),
+        }
     }
 
     /// Whether it may lie in another one, or be kept.

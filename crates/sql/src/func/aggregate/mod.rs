@@ -5,6 +5,7 @@
 
 mod collect;
 mod fold;
+mod json;
 mod statistics;
 mod sum;
 
@@ -15,6 +16,7 @@ use super::table::Start;
 
 pub(crate) use collect::Arrays;
 pub(super) use fold::{extreme_under, first};
+pub(super) use json::rows as json_rows;
 
 /// `name(types)` of `pg_aggregate`, with PostgreSQL's internal type names, and its start.
 pub(super) type Aggregates = &'static [(&'static str, Start)];
@@ -24,6 +26,7 @@ pub(super) const ROOMS: &[Aggregates] = &[
     fold::OTHERS,
     sum::AGGREGATES,
     collect::AGGREGATES,
+    json::AGGREGATES,
     statistics::FAMILIES,
     statistics::REGRESSIONS,
 ];
