@@ -323,13 +323,21 @@ impl Ddl<'_> {
             b'f' => self.hold_alone(other)?,
             _ => {}
         }
-        self.store().delete(self.txn(), "pg_constraint", found)?;
+        self.forget_constraint(found)?;
         self.changed(oid)?;
         match kind {
             b'p' | b'u' => self.drop_index(index, oid),
             b'f' => self.forget_foreign_key(found.row.oid("oid"), other),
             _ => self.count_checks(oid),
         }
+    }
+
+    /// Removes a constraint's row and its comment.
+    pub(super) fn forget_constraint(&mut self, found: &Found) -> Result<()> {
+        let described =
+            [Datum::Oid(found.row.oid("oid")), Datum::Oid(catalog("pg_constraint").oid)];
+        self.delete_rows("pg_description", "pg_description_o_c_o_index", &described)?;
+        self.store().delete(self.txn(), "pg_constraint", found)
     }
 
     /// Before a key goes: what depends on it goes, too (CASCADE), or is in the way.

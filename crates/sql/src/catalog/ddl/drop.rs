@@ -195,9 +195,10 @@ impl Ddl<'_> {
             self.forget_foreign_key(key.oid, key.referenced)?;
         }
         self.drop_toast(table)?;
+        for constraint in self.store().constraints(self.txn(), table.oid)? {
+            self.forget_constraint(&constraint)?;
+        }
         let key = [Datum::Oid(table.oid)];
-        let constraints = "pg_constraint_conrelid_contypid_conname_index";
-        self.delete_rows("pg_constraint", constraints, &key)?;
         self.forget_defaults(&key)?;
         self.delete_rows("pg_statistic", "pg_statistic_relid_att_inh_index", &key)?;
         self.delete_rows("pg_type", "pg_type_oid_index", &[Datum::Oid(table.row_type.oid())])?;

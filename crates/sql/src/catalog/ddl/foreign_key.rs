@@ -261,7 +261,7 @@ impl Ddl<'_> {
         let Some(found) = self.store().find_one(self.txn(), "pg_constraint", index, &row)? else {
             return Ok(());
         };
-        self.store().delete(self.txn(), "pg_constraint", &found)?;
+        self.forget_constraint(&found)?;
         self.forget_foreign_key(key.oid, key.table)?;
         self.changed(key.referenced)
     }

@@ -74,6 +74,11 @@ impl Ddl<'_> {
             for check in &other.checks {
                 let marks = CheckMarks { no_inherit: check.no_inherit, ..CheckMarks::default() };
                 self.add_check(oid, Some(&check.name), check.expr.to_string(), marks)?;
+                if like.including.comments {
+                    let table = self.table(oid)?;
+                    let own = self.constraint_named(&table, &check.name)?.row.oid("oid");
+                    self.copy_comment("pg_constraint", (check.oid, 0), (own, 0))?;
+                }
             }
         }
         if like.including.indexes {
@@ -82,7 +87,7 @@ impl Ddl<'_> {
             for index in first.into_iter().chain(rest) {
                 let new = self.copy_index(oid, &other, index)?;
                 if like.including.comments {
-                    self.copy_comment((index.oid, 0), (new, 0))?;
+                    self.copy_comment("pg_class", (index.oid, 0), (new, 0))?;
                 }
             }
         }
@@ -159,14 +164,14 @@ impl Ddl<'_> {
         let table = self.table(oid)?;
         for (at, column) in other.live() {
             let Some(own) = table.column(&column.name) else { continue };
-            self.copy_comment((other.oid, at as i32 + 1), (oid, own as i32 + 1))?;
+            self.copy_comment("pg_class", (other.oid, at as i32 + 1), (oid, own as i32 + 1))?;
         }
         Ok(())
     }
 
-    /// Of a relation, or of a column by its number.
-    fn copy_comment(&mut self, from: (Oid, i32), to: (Oid, i32)) -> Result<()> {
-        let class = catalog("pg_class").oid;
+    /// Of an object in a catalog, or of a column by its number.
+    fn copy_comment(&mut self, of: &str, from: (Oid, i32), to: (Oid, i32)) -> Result<()> {
+        let class = catalog(of).oid;
         let key = [Datum::Oid(from.0), Datum::Oid(class), Datum::Int4(from.1)];
         let index = "pg_description_o_c_o_index";
         let found = self.store().find_one(self.txn(), "pg_description", index, &key)?;

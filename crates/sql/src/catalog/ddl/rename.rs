@@ -6,9 +6,11 @@ use storage::lock::LockMode;
 use syntax::ast::{Comment, ObjectKind, ObjectName, QualifiedName, Rename};
 
 use crate::bind::ExprKind;
+use crate::catalog::store::Found;
 use crate::catalog::store::load::EXPRESSION_SEPARATOR;
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::store::row::RowBuilder;
+use crate::catalog::store::schema::catalog;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
 use crate::error::{Result, bail, sql_error};
 use crate::types::{Datum, Oid};
@@ -229,16 +231,22 @@ impl Ddl<'_> {
         })
     }
 
-    fn rename_constraint(&mut self, table: &TableDef, name: &str, new_name: &str) -> Result<()> {
-        self.must_be_user_table(table)?;
+    /// A constraint, in the words of statements that name it on its own.
+    fn constraint_for(&self, table: &TableDef, name: &str) -> Result<Found> {
         let rows = self.store().constraints(self.txn(), table.oid)?;
-        let Some(found) = rows.iter().find(|f| f.row.text("conname") == name) else {
-            return Err(sql_error!(
+        let found = rows.into_iter().find(|f| f.row.text("conname") == name);
+        found.ok_or_else(|| {
+            sql_error!(
                 UNDEFINED_OBJECT,
                 "constraint \"{name}\" for table \"{}\" does not exist",
                 table.name
-            ));
-        };
+            )
+        })
+    }
+
+    fn rename_constraint(&mut self, table: &TableDef, name: &str, new_name: &str) -> Result<()> {
+        self.must_be_user_table(table)?;
+        let found = &self.constraint_for(table, name)?;
         let index = match found.row.letter("contype") {
             // Its own, that is: a foreign key's is the other table's.
             b'p' | b'u' => found.row.oid("conindid"),
@@ -311,16 +319,21 @@ impl Ddl<'_> {
                 }
                 (pg_class(), table.oid, at as i32 + 1)
             }
+            (ObjectKind::TableConstraint, ObjectName::Of { relation, name }) => {
+                let table = self.open(&relation_ref(relation), LockMode::ShareUpdateExclusive)?;
+                let constraint = self.constraint_for(&table, name)?;
+                (catalog("pg_constraint").oid, constraint.row.oid("oid"), 0)
+            }
             (ObjectKind::Schema, ObjectName::Name(name)) => {
                 let schema = self.catalog.schema(self.host.txn(), name.last())?;
                 let oid = schema.ok_or_else(|| {
                     sql_error!(UNDEFINED_SCHEMA, "schema \"{}\" does not exist", name.last())
                 })?;
-                (crate::catalog::store::schema::catalog("pg_namespace").oid, oid, 0)
+                (catalog("pg_namespace").oid, oid, 0)
             }
             (ObjectKind::Collation, ObjectName::Name(name)) => {
                 let oid = self.collation(name)?.collation.oid;
-                (crate::catalog::store::schema::catalog("pg_collation").oid, oid, 0)
+                (catalog("pg_collation").oid, oid, 0)
             }
             (ObjectKind::Database, ObjectName::Name(name)) => {
                 return self.comment_on_database(name.last(), comment.text.as_deref());

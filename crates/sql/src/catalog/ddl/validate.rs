@@ -34,7 +34,7 @@ impl Ddl<'_> {
     }
 
     /// A constraint of a table by its name.
-    fn constraint_named(&self, table: &TableDef, name: &str) -> Result<Found> {
+    pub(super) fn constraint_named(&self, table: &TableDef, name: &str) -> Result<Found> {
         let rows = self.store().constraints(self.txn(), table.oid)?;
         let found = rows.into_iter().find(|found| found.row.text("conname") == name);
         found.ok_or_else(|| {
