@@ -52,6 +52,8 @@ pub struct Backend {
     pub values: Values,
     /// The statement's snapshot.
     pub snapshot: Snapshot,
+    /// The transaction is READ UNCOMMITTED, which means READ COMMITTED and is told by its own name.
+    pub read_uncommitted: bool,
     /// The transaction is READ ONLY.
     pub read_only: bool,
     pub transaction_start: TimestampTz,
@@ -161,6 +163,7 @@ impl Backend {
             catalog,
             values,
             snapshot: Snapshot::NOW,
+            read_uncommitted: false,
             read_only: false,
             transaction_start: stamp(),
             statement_start: stamp(),

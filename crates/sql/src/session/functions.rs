@@ -391,8 +391,7 @@ fn current_setting(b: &Backend, args: &[Datum]) -> Result<Datum> {
 fn set_config(b: &mut Backend, name: &str, text: &str, local: bool) -> Result<()> {
     if name.eq_ignore_ascii_case("transaction_isolation") {
         let wanted = crate::settings::get("transaction_isolation")?.parse(text)?;
-        let repeatable = b.txn.isolation() == storage::txn::Isolation::RepeatableRead;
-        if (wanted.as_text() == "repeatable read") != repeatable {
+        if b.show(name).as_deref() != Some(wanted.as_text()) {
             bail!(
                 ACTIVE_SQL_TRANSACTION,
                 "SET TRANSACTION ISOLATION LEVEL must be called before any query"

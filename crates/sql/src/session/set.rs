@@ -65,6 +65,7 @@ pub struct Hot {
     /// `synchronous_commit` is not off.
     pub synchronous: bool,
     pub repeatable_read: bool,
+    pub read_uncommitted: bool,
     pub read_only: bool,
     pub work_mem_bytes: usize,
     /// `work_mem` times `hash_mem_multiplier`.
@@ -127,6 +128,7 @@ impl Values {
             hot: Hot {
                 synchronous: true,
                 repeatable_read: false,
+                read_uncommitted: false,
                 read_only: false,
                 work_mem_bytes: 4 << 20,
                 hash_mem_bytes: 8 << 20,
@@ -367,6 +369,7 @@ impl Values {
             "synchronous_commit" => self.hot.synchronous = value.as_text() != "off",
             "default_transaction_isolation" => {
                 self.hot.repeatable_read = value.as_text() == "repeatable read";
+                self.hot.read_uncommitted = value.as_text() == "read uncommitted";
             }
             "default_transaction_read_only" => self.hot.read_only = value.as_bool(),
             "statement_timeout" => self.hot.statement_timeout = limit(value),

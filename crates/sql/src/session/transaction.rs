@@ -36,6 +36,13 @@ pub enum Status {
     Failed,
 }
 
+/// What a transaction was begun as.
+struct Modes {
+    isolation: Isolation,
+    read_uncommitted: bool,
+    read_only: bool,
+}
+
 /// A savepoint's name, its level, and how much had been set when it was made.
 pub(super) struct Savepoint {
     name: Box<str>,
@@ -85,6 +92,7 @@ impl Session {
         self.backend.transaction_start = self.backend.statement_start;
         self.board.transaction(self.backend.transaction_start.0);
         self.backend.read_only = hot.read_only;
+        self.backend.read_uncommitted = hot.read_uncommitted;
         self.had_query = false;
     }
 
@@ -139,7 +147,9 @@ impl Session {
                             return Err(crate::settings::serializable_refused());
                         }
                     };
-                    if isolation != self.backend.txn.isolation() {
+                    let uncommitted = *level == IsolationLevel::ReadUncommitted;
+                    let now = (self.backend.txn.isolation(), self.backend.read_uncommitted);
+                    if (isolation, uncommitted) != now {
                         if self.had_query || self.backend.txn.keeps_snapshot() {
                             bail!(
                                 ACTIVE_SQL_TRANSACTION,
@@ -153,6 +163,7 @@ impl Session {
                             );
                         }
                         self.backend.txn.set_isolation(isolation);
+                        self.backend.read_uncommitted = uncommitted;
                     }
                 }
                 TransactionMode::ReadOnly(read_only, _) => self.set_read_only(*read_only)?,
@@ -254,15 +265,17 @@ impl Session {
         Ok(())
     }
 
-    fn modes(&self) -> (Isolation, bool) {
-        (self.backend.txn.isolation(), self.backend.read_only)
+    fn modes(&self) -> Modes {
+        let Backend { read_uncommitted, read_only, .. } = self.backend;
+        Modes { isolation: self.backend.txn.isolation(), read_uncommitted, read_only }
     }
 
     /// AND CHAIN: a block like the one that has ended.
-    fn begin_next(&mut self, (isolation, read_only): (Isolation, bool)) {
+    fn begin_next(&mut self, modes: Modes) {
         self.begin_storage();
-        self.backend.txn.set_isolation(isolation);
-        self.backend.read_only = read_only;
+        self.backend.txn.set_isolation(modes.isolation);
+        self.backend.read_uncommitted = modes.read_uncommitted;
+        self.backend.read_only = modes.read_only;
         self.block = Block::Explicit;
     }
 
@@ -485,11 +498,17 @@ impl Backend {
         if !name.eq_ignore_ascii_case("transaction_isolation") {
             return None;
         }
-        let repeatable = match self.txn.state() {
-            TxnState::Active => self.txn.isolation() == Isolation::RepeatableRead,
-            TxnState::Idle => self.values.hot.repeatable_read,
+        let (repeatable, uncommitted) = match self.txn.state() {
+            TxnState::Active => {
+                (self.txn.isolation() == Isolation::RepeatableRead, self.read_uncommitted)
+            }
+            TxnState::Idle => (self.values.hot.repeatable_read, self.values.hot.read_uncommitted),
         };
-        Some(if repeatable { "repeatable read" } else { "read committed" })
+        Some(match (repeatable, uncommitted) {
+            (true, _) => "repeatable read",
+            (false, true) => "read uncommitted",
+            (false, false) => "read committed",
+        })
     }
 }
 
