@@ -271,9 +271,7 @@ impl Binder<'_, '_> {
         if let Expr::Call(call) = expr
             && !call.func.columns.is_empty()
         {
-            let columns = call.func.columns.iter();
-            let columns = columns.map(|(name, id)| RelColumn::plain(*name, Ty::of(*id)));
-            return Ok(Some(columns.collect()));
+            return Ok(Some(super::record::columns_of(call)));
         }
         if expr.type_id() == TypeId::RECORD {
             return Err(at(

@@ -504,6 +504,10 @@ impl Binder<'_, '_> {
 
     fn resolve(&mut self, name: &str, types: &[TypeId], call: &FuncCall) -> Result<Option<Target>> {
         let ambiguous = |loc| not_unique(name, &display_list(types), loc);
+        let in_standard = call.name.schema() == Some("information_schema");
+        if in_standard != func::is_of_information_schema(name) {
+            return Ok(None);
+        }
         match resolve_aggregate(name, types, call.star) {
             Ok(Some(candidate)) => return Ok(Some(Target::Aggregate(candidate))),
             Ok(None) => {}
@@ -553,7 +557,7 @@ fn mark_aggregate(scope: &mut Scope) {
 
 fn check_schema(name: &QualifiedName, loc: Loc) -> Result<()> {
     match name.schema() {
-        None | Some("pg_catalog") => Ok(()),
+        None | Some("pg_catalog" | "information_schema") => Ok(()),
         Some(schema) => {
             Err(at(sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist"), loc))
         }

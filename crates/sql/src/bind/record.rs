@@ -1,10 +1,10 @@
 //! Fields of records.
 
 use crate::error::{Result, SqlError, sql_error};
-use crate::types::TypeId;
+use crate::types::{TypeId, type_info};
 
 use super::query::{RelColumn, RelKind};
-use super::tree::{Column, Expr, FieldSelect, Ty, Var};
+use super::tree::{Call, Column, Expr, FieldSelect, Ty, Var};
 use super::types::display;
 use super::{Binder, at};
 
@@ -54,9 +54,18 @@ impl Binder<'_, '_> {
                     ..RelColumn::plain(format!("f{}", i + 1), arg.ty())
                 })
                 .collect()),
-            Expr::Call(call) if !call.func.columns.is_empty() => {
-                let columns = call.func.columns.iter();
-                Ok(columns.map(|(name, id)| RelColumn::plain(*name, Ty::of(*id))).collect())
+            Expr::Call(call) if !call.func.columns.is_empty() => Ok(columns_of(call)),
+            // A sub-select's column that is a record has the fields of what it was given as there.
+            Expr::Var(Var { column: Column::User(at), .. }) if is_row(expr.ty()) => {
+                let Expr::Var(var) = expr else { unreachable!("just seen") };
+                let depth = self.scopes.len() - 1 - usize::from(var.level);
+                let rel = &self.scopes[depth].rels[usize::from(var.rel)];
+                let RelKind::Subquery(query) = &rel.kind else { return Err(no_fields(expr)) };
+                let given = query.visible().nth(usize::from(*at)).map(|target| &target.expr);
+                match given.cloned() {
+                    Some(given @ (Expr::Row(_) | Expr::Call(_))) => self.record_fields(&given),
+                    _ => Err(no_fields(expr)),
+                }
             }
             Expr::SubLink(link) if link.ty.id == TypeId::RECORD => {
                 let inner = link.query.visible().next().expect("a scalar sub-select").expr.clone();
@@ -129,6 +138,21 @@ impl Binder<'_, '_> {
             _ => false,
         }
     }
+}
+
+/// The columns of the records that a call yields.
+pub(super) fn columns_of(call: &Call) -> Vec<RelColumn> {
+    let columns = call.func.columns.iter().map(|(name, id)| {
+        let id = match *id {
+            TypeId::ANYELEMENT => {
+                let array = call.args.first().and_then(|arg| type_info(arg.type_id()));
+                array.map_or(TypeId::ANYELEMENT, |array| array.element)
+            }
+            id => id,
+        };
+        RelColumn::plain(*name, Ty::of(id))
+    });
+    columns.collect()
 }
 
 /// Whether values of the type are rows, or arrays of rows.

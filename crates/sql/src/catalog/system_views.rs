@@ -2,9 +2,11 @@
 //!
 //! They are text of the program, not rows: every database has those of the program that runs it.
 
+mod administration;
 mod extensions;
 mod information_schema;
 mod progress;
+mod routines;
 mod statistics;
 
 /// One view.
@@ -27,7 +29,8 @@ const fn view(
 /// The view of that name in that schema.
 pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
     let all = VIEWS.iter().chain(statistics::VIEWS).chain(progress::VIEWS);
-    let mut all = all.chain(extensions::VIEWS).chain(information_schema::VIEWS);
+    let all = all.chain(extensions::VIEWS).chain(administration::VIEWS);
+    let mut all = all.chain(information_schema::VIEWS).chain(routines::VIEWS);
     all.find(|view| view.schema == schema && view.name == name)
 }
 

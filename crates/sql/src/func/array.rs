@@ -1,6 +1,7 @@
 //! Arrays: shape, search, building, set-like operators.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use super::bodies::{Bodies, scalars};
 use super::text::{MAX_BYTES, check_length};
@@ -12,7 +13,7 @@ use crate::types::array::{
 };
 use crate::types::numeric::int_out_of_range;
 use crate::types::{
-    Array, Datum, Rules, Text, TypeId, compare, compare_alike, compare_under, equals,
+    Array, Datum, Record, Rules, Text, TypeId, compare, compare_alike, compare_under, equals,
     output_string, type_info,
 };
 
@@ -507,9 +508,23 @@ const ROWS: Bodies = &[
     ),
     ("generate_subscripts", Body::Set(|_, a| subscripts(a))),
     ("generate_subscripts_nodir", Body::Set(|_, a| subscripts(a))),
+    ("_pg_expandarray", Body::Set(|_, a| Ok(numbered(a[0].as_array().clone())))),
     ("text_to_table", Body::Set(|_, a| text_to_table(a))),
     ("text_to_table_null", Body::Set(|_, a| text_to_table(a))),
 ];
+
+/// The elements, each with its number in the first dimension from 1 on: `information_schema` goes through keys so.
+fn numbered(array: Arc<Array>) -> Rows {
+    let element_type = array.element_type;
+    let inner = array.dims.len() > 1;
+    let count = array.dims.first().map_or(0, |dim| dim.len);
+    Box::new((0..count).map(move |i| {
+        // An element of several dimensions is not told by one subscript.
+        let element = if inner { Datum::Null } else { array.elements[i as usize].clone() };
+        let fields = vec![(element_type, element), (TypeId::INT4, Datum::Int4(i + 1))];
+        Ok(Datum::Record(Arc::new(Record::new(TypeId::RECORD, fields))))
+    }))
+}
 
 fn text_to_table(args: &[Datum]) -> Result<Rows> {
     if args[0].is_null() {

@@ -50,6 +50,11 @@ use crate::error::{Result, SqlError};
 pub use crate::steps::checkpoint;
 use crate::types::{Datum, FormatContext, IoContext, Names, Oid, Rules, TimestampTz, TypeId};
 
+/// Whether functions of that name are in `information_schema`, all others being in `pg_catalog`.
+pub fn is_of_information_schema(name: &str) -> bool {
+    name == "_pg_expandarray"
+}
+
 /// What may change between two calls with equal arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Volatility {

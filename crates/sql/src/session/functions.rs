@@ -308,6 +308,8 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
             return Ok(Box::new(ids.into_iter().map(Ok)));
         }
         "pg_ls_waldir" => super::wal::files(b)?,
+        "pg_timezone_names" => super::zones::names(b),
+        "pg_timezone_abbrevs" => super::zones::abbreviations(b),
         "pg_cursor" => b.standing.all_cursors(&b.query_text),
         "pg_prepared_statement" => b.standing.all_statements(),
         "pg_available_extensions" => ddl::available_extensions(),

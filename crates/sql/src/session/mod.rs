@@ -52,6 +52,7 @@ mod walinspect;
 mod within;
 mod words;
 mod xacts;
+mod zones;
 
 #[cfg(test)]
 mod tests;

@@ -279,10 +279,11 @@ fn variadic_element(variadic: bool, args: &[TypeId]) -> Oid {
 }
 
 fn proc_row(oid: Oid, name: &str, args: &[TypeId], result: TypeId) -> RowBuilder {
+    let namespace = if func::is_of_information_schema(name) { Oid(13_000) } else { PG_CATALOG };
     RowBuilder::of("pg_proc")
         .oid("oid", oid)
         .set("proname", name)
-        .oid("pronamespace", PG_CATALOG)
+        .oid("pronamespace", namespace)
         .oid("proowner", BOOTSTRAP_SUPERUSER)
         .oid("prolang", Oid(12))
         .set("procost", 1.0f32)

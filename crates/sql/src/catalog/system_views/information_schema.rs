@@ -2,7 +2,7 @@
 
 use super::{SystemView, view};
 
-const fn of_schema(name: &'static str, oid: u32, query: &'static str) -> SystemView {
+pub(super) const fn of_schema(name: &'static str, oid: u32, query: &'static str) -> SystemView {
     view("information_schema", name, oid, query)
 }
 
