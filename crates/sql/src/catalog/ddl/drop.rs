@@ -46,12 +46,9 @@ impl Ddl<'_> {
                 self.drop_extensions(drop)?;
                 return Ok("DROP EXTENSION".to_owned());
             }
-            _ => {
-                return Err(sql_error!(
-                    FEATURE_NOT_SUPPORTED,
-                    "this kind of DROP is not supported"
-                ));
-            }
+            ObjectKind::MaterializedView => ("materialized view", "DROP MATERIALIZED VIEW"),
+            ObjectKind::ForeignTable => ("foreign table", "DROP FOREIGN TABLE"),
+            _ => return self.drop_absent(drop),
         };
         let mut relations = Vec::new();
         for name in &drop.names {
@@ -112,8 +109,10 @@ impl Ddl<'_> {
         };
         let Some(relation) = found else {
             let text = format!("{word} \"{}\" does not exist", name.last());
-            let state =
-                if drop.kind == ObjectKind::Index { UNDEFINED_OBJECT } else { UNDEFINED_TABLE };
+            let state = match drop.kind {
+                ObjectKind::Index | ObjectKind::ForeignTable => UNDEFINED_OBJECT,
+                _ => UNDEFINED_TABLE,
+            };
             return self.missing(drop, state, text);
         };
         if relation.is_catalog() {

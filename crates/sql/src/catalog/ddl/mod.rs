@@ -18,6 +18,7 @@ mod create_table;
 mod database;
 mod depend;
 mod drop;
+mod drop_absent;
 mod drop_column;
 mod extension;
 mod foreign_key;
