@@ -3,6 +3,7 @@
 use super::bodies::{Bodies, comparisons, cross_comparisons, scalars};
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::numeric::{division_by_zero, int_out_of_range};
+use crate::types::row::ValueKind;
 use crate::types::{Datum, Numeric, Oid, TypeId};
 
 pub(super) const ROOMS: &[Bodies] = &[
@@ -238,7 +239,14 @@ fn char_out_of_range() -> SqlError {
 
 /// `width_bucket` for integers that were widened: which of `count` equal parts holds the operand.
 const CONVERSIONS: Bodies = scalars! {
-    "i2toi4" => |_, a| Ok(Datum::Int4(i32::from(a[0].as_int2())));
+    // Also a `smallint` becomes an `oid` by it, and a `regclass` and so on: PostgreSQL has the same bytes for those.
+    "i2toi4" => |cx, a| {
+        let value = i32::from(a[0].as_int2());
+        Ok(match ValueKind::of_type(cx.result_type) {
+            Some(ValueKind::Oid) => Datum::Oid(Oid(value as u32)),
+            _ => Datum::Int4(value),
+        })
+    };
     "i4toi2" => |_, a| to_int2(i64::from(a[0].as_int4()));
     "int28" => |_, a| Ok(Datum::Int8(i64::from(a[0].as_int2())));
     "int82" => |_, a| to_int2(a[0].as_int8());
