@@ -22,12 +22,28 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     number("max_connections", 10_000, (1, 262_143), Unit::Plain, Start, "Sessions at a time."),
     number(
+        "max_function_args",
+        100,
+        (100, 100),
+        Unit::Plain,
+        Internal,
+        "Arguments that PostgreSQL's functions have at most.",
+    ),
+    number(
         "max_identifier_length",
         63,
         (63, 63),
         Unit::Plain,
         Internal,
         "Bytes of a name that count.",
+    ),
+    number(
+        "max_index_keys",
+        32,
+        (32, 32),
+        Unit::Plain,
+        Internal,
+        "Columns that an index has at most.",
     ),
     number(
         "port",
@@ -45,6 +61,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         Internal,
         "Transactions that are prepared to be committed later, at a time.",
     ),
+    number(
+        "segment_size",
+        131_072,
+        (131_072, 131_072),
+        Unit::Pages,
+        Internal,
+        "How large PostgreSQL's files of relations become.",
+    ),
     text("server_encoding", "UTF8", Internal, "The character set that text is stored in."),
     text(
         "server_version",
@@ -60,6 +84,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         Internal,
         "The version of PostgreSQL whose behaviour is the model, as a number.",
     ),
+    flag("ssl", false, Internal, "Whether connections are encrypted: there is no TLS yet."),
     number(
         "superuser_reserved_connections",
         3,

@@ -1,0 +1,18 @@
+show max_index_keys;
+show max_function_args;
+show segment_size;
+select setting from pg_settings where name = 'max_index_keys';
+set max_index_keys = 16;
+set lc_monetary = 'C';
+set lc_time to 'C';
+set join_collapse_limit = 8;
+set plan_cache_mode = auto;
+set plan_cache_mode = sometimes;
+set from_collapse_limit = 0;
+set geqo = on;
+set constraint_exclusion = partition;
+set default_transaction_deferrable = off;
+set enable_memoize = on;
+show password_encryption;
+show join_collapse_limit;
+show lc_numeric;
