@@ -41,3 +41,5 @@ create table t (a int, b int, c int, constraint t_pk primary key (c, a));
 select result.table_schem, result.table_name, result.column_name, result.key_seq, result.pk_name from (select n.nspname as table_schem, ct.relname as table_name, a.attname as column_name, (information_schema._pg_expandarray(i.indkey)).n as key_seq, ci.relname as pk_name, information_schema._pg_expandarray(i.indkey) as keys, a.attnum as a_attnum from pg_catalog.pg_class ct join pg_catalog.pg_attribute a on (ct.oid = a.attrelid) join pg_catalog.pg_namespace n on (ct.relnamespace = n.oid) join pg_catalog.pg_index i on (a.attrelid = i.indrelid) join pg_catalog.pg_class ci on (ci.oid = i.indexrelid) where true and n.nspname = 'keys' and ct.relname = 't' and i.indisprimary) result where result.a_attnum = (result.keys).x order by result.table_name, result.pk_name, result.key_seq;
 drop table t;
 drop schema keys;
+select * from pg_get_keywords() where word in ('select', 'abort', 'int', 'left', 'as', 'zone') order by word;
+select catcode, barelabel, count(*) from pg_get_keywords() group by 1, 2 order by 1, 2;

@@ -308,6 +308,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
             return Ok(Box::new(ids.into_iter().map(Ok)));
         }
         "pg_ls_waldir" => super::wal::files(b)?,
+        "pg_get_keywords" => super::keywords::all(),
         "pg_timezone_names" => super::zones::names(b),
         "pg_timezone_abbrevs" => super::zones::abbreviations(b),
         "pg_cursor" => b.standing.all_cursors(&b.query_text),

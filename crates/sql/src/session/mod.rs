@@ -25,6 +25,7 @@ mod extended;
 mod foreign_key;
 mod functions;
 mod held;
+mod keywords;
 mod lock_table;
 mod maintain;
 mod names;
