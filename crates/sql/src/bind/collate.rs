@@ -348,6 +348,19 @@ impl Binder<'_, '_> {
         Ok(derived.collation())
     }
 
+    /// The collation of a column of a recursive query, whose two terms must agree on it. Also in a statement that is not
+    /// looked into otherwise: a `name` that has become `text` keeps its collation, which is not that of `text`.
+    pub(super) fn recursive_collation<'e>(
+        &mut self,
+        exprs: [&'e Expr; 2],
+        may_be_open: bool,
+    ) -> Result<Collation> {
+        if self.collated {
+            return self.column_collation(exprs, may_be_open);
+        }
+        Ok(together(exprs)?.collation())
+    }
+
     /// `42P21` of two columns.
     fn mismatch(&mut self, one: Oid, other: Oid, loc: Loc) -> Result<SqlError> {
         let one = self.catalog.lookup.collation_name(one)?;

@@ -181,7 +181,7 @@ impl Binder<'_, '_> {
         for (i, (column, target)) in columns.iter().zip(again.visible()).enumerate() {
             let own = column.collation;
             let whole = RelColumn::var_of(column);
-            let overall = self.column_collation([&whole, &target.expr], all)?;
+            let overall = self.recursive_collation([&whole, &target.expr], all)?;
             if own != overall {
                 let own = self.catalog.lookup.collation_name(own.oid)?;
                 let overall = self.catalog.lookup.collation_name(overall.oid)?;
