@@ -86,3 +86,13 @@ select * from json_each('[]');
 select * from json_each('1');
 select '"\ud83d\ude00 \u00fc \/"'::json #>> '{}', '["\ud83d\ude00"]'::json ->> 0;
 drop table docs;
+-- A function's row is what it yields, if that is no record.
+select e, e.value, e ->> 'a' from json_array_elements('[{"a": 1}, {"a": 2}]') e;
+select e -> 'a' from json_array_elements('[{"a": 1}]') as e (x);
+select json_agg(e ->> 'a') from json_array_elements('[{"a": 1}, {"a": 2}]') as e;
+select k, v from json_each('{"a": 1}') as j (k, v);
+select j from json_each('{"a": 1}') as j;
+create table x (x int);
+insert into x values (1);
+select x, row_to_json(x.*), to_json(x) from x;
+drop table x;

@@ -20,3 +20,10 @@ SELECT wa.id, wb FROM wa LEFT JOIN wb ON wb.id = wa.id + 2 ORDER BY wa.id;
 SELECT wa.id, coalesce((wb).t, 'none') FROM wa LEFT JOIN wb ON wb.aid = wa.id AND wb.t = 'y' WHERE wb IS NULL OR wb.t = 'y' ORDER BY wa.id;
 UPDATE wa SET v = v + 1 FROM wa x LEFT JOIN wb ON wb.aid = x.id WHERE wa.id = x.id AND x.id > 1 RETURNING wa, wb;
 DROP TABLE wa, wb;
+-- Of a function that yields no records it is what that yields, whatever the column is called.
+select g from generate_series(1, 2) as g (n);
+select g from generate_series(1, 2) with ordinality as g (n);
+select u, u.v, upper(u) from unnest(array['a', 'b']) as u (v);
+select count(g), max(g), sum(g.n) from generate_series(1, 3) as g (n);
+select g.* from generate_series(1, 2) as g (n);
+select (select g + o.a) from generate_series(1, 2) as g (n), (values (10)) as o (a);

@@ -6,6 +6,7 @@ use crate::catalog::{NamedColumn, Star, StarForm};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Collation, TypeId};
 
+use super::query::RelKind;
 use super::scope::{NsColumn, NsItem, var_of};
 use super::tree::{Column, Expr, Ty, Var};
 use super::{Binder, at, walk};
@@ -24,7 +25,7 @@ impl Binder<'_, '_> {
                 }
                 // A bare table name is its row.
                 if let Some((level, item)) = self.find_item(None, name, loc)? {
-                    return whole_row(&item, level, loc);
+                    return self.whole_row(&item, level, loc);
                 }
                 Err(self.no_column(None, name, loc))
             }
@@ -102,7 +103,23 @@ impl Binder<'_, '_> {
     /// `rel.*` where one value is wanted: the whole row.
     pub(super) fn starred_row(&mut self, star: &StarRef) -> Result<Expr> {
         let (level, item) = self.starred(star)?;
-        whole_row(&item, level, star.loc)
+        self.whole_row(&item, level, star.loc)
+    }
+
+    /// A relation's row; of a function that yields no records, what it yields.
+    fn whole_row(&self, item: &NsItem, level: u16, loc: Loc) -> Result<Expr> {
+        let Some(rel) = item.rel else {
+            return Err(at(SqlError::unsupported("whole-row reference to a join"), loc));
+        };
+        let depth = self.scopes.len() - 1 - usize::from(level);
+        if let RelKind::Function { calls, ordinality: false } =
+            &self.scopes[depth].rels[usize::from(rel)].kind
+            && let [call] = &calls[..]
+            && !call.record
+        {
+            return Ok(raise(&item.columns[0].expr, level, loc));
+        }
+        Ok(raise(&var_of(rel, Column::Whole, Ty::of(TypeId::RECORD)), level, loc))
     }
 
     /// What stands before `.*`.
@@ -318,7 +335,7 @@ impl Binder<'_, '_> {
                     );
                 }
                 let entry = &scope.rels[usize::from(rel)];
-                if let super::query::RelKind::Table(def) = &entry.kind
+                if let RelKind::Table(def) = &entry.kind
                     && *def.name == *table
                     && *item.alias != *table
                 {
@@ -377,19 +394,6 @@ fn raise_in_place(expr: &mut Expr, level: u16, loc: Loc) {
 fn shown(item: &NsItem, level: u16, loc: Loc) -> Vec<(Box<str>, Expr)> {
     let visible = item.columns.iter().filter(|c| !c.hidden);
     visible.map(|c| (c.name.clone(), raise(&c.expr, level, loc))).collect()
-}
-
-fn whole_row(item: &NsItem, level: u16, loc: Loc) -> Result<Expr> {
-    let Some(rel) = item.rel else {
-        return Err(at(SqlError::unsupported("whole-row reference to a join"), loc));
-    };
-    // A function's single column and its row are the same thing.
-    if let [only] = &item.columns[..]
-        && *only.name == *item.alias
-    {
-        return Ok(raise(&only.expr, level, loc));
-    }
-    Ok(raise(&var_of(rel, Column::Whole, Ty::of(TypeId::RECORD)), level, loc))
 }
 
 fn system_var(item: &NsItem, level: u16, column: Column, loc: Loc) -> Expr {
