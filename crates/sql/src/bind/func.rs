@@ -64,20 +64,37 @@ impl Binder<'_, '_> {
         if call.over.is_some() {
             return self.window_call(call);
         }
-        check_schema(&call.name, call.loc)?;
+        let at_home = self.is_at_home(&call.name, call.loc)?;
         if call.args.iter().any(|arg| arg.name.is_some()) {
-            return self.named_call(call);
+            return self.named_call(call, at_home);
         }
         let args = self.call_args(call)?;
         let types: Vec<TypeId> = args.iter().map(Expr::type_id).collect();
         let name = call.name.last();
-        match self.resolve(name, &types, call)? {
+        let found = if at_home { self.resolve(name, &types, call)? } else { None };
+        match found {
             Some(Target::Aggregate(candidate)) => self.aggregate(call, candidate, args),
             Some(Target::Function(candidate)) => {
                 self.check_plain(call)?;
                 self.scalar(call, candidate, args)
             }
             None => self.cast_function(call, args),
+        }
+    }
+
+    /// Whether the schema that a call names, or names not, is one that has the function of that name, if any has.
+    fn is_at_home(&mut self, name: &QualifiedName, loc: Loc) -> Result<bool> {
+        let own = name.last();
+        match name.schema() {
+            None | Some("pg_catalog") => Ok(!func::is_of_information_schema(own)),
+            Some("information_schema") => Ok(func::is_of_information_schema(own)),
+            // Extensions are wherever they are wanted.
+            Some(schema) if self.catalog.lookup.has_schema(schema)? => {
+                Ok(func::is_of_extension(own))
+            }
+            Some(schema) => {
+                Err(at(sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist"), loc))
+            }
         }
     }
 
@@ -504,10 +521,6 @@ impl Binder<'_, '_> {
 
     fn resolve(&mut self, name: &str, types: &[TypeId], call: &FuncCall) -> Result<Option<Target>> {
         let ambiguous = |loc| not_unique(name, &display_list(types), loc);
-        let in_standard = call.name.schema() == Some("information_schema");
-        if in_standard != func::is_of_information_schema(name) {
-            return Ok(None);
-        }
         match resolve_aggregate(name, types, call.star) {
             Ok(Some(candidate)) => return Ok(Some(Target::Aggregate(candidate))),
             Ok(None) => {}
@@ -553,15 +566,6 @@ impl Concrete {
 
 fn mark_aggregate(scope: &mut Scope) {
     scope.has_aggregates = true;
-}
-
-fn check_schema(name: &QualifiedName, loc: Loc) -> Result<()> {
-    match name.schema() {
-        None | Some("pg_catalog" | "information_schema") => Ok(()),
-        Some(schema) => {
-            Err(at(sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist"), loc))
-        }
-    }
 }
 
 pub(super) fn no_function(name: &str, types: &[TypeId], loc: Loc) -> SqlError {

@@ -19,7 +19,7 @@ struct Given<'c> {
 
 impl Binder<'_, '_> {
     /// A call with names. What is left out takes its default.
-    pub(super) fn named_call(&mut self, call: &FuncCall) -> Result<Expr> {
+    pub(super) fn named_call(&mut self, call: &FuncCall, at_home: bool) -> Result<Expr> {
         let names = names(call)?;
         let by_place = call.args.len() - names.len();
         let mut args = Vec::with_capacity(call.args.len());
@@ -35,7 +35,8 @@ impl Binder<'_, '_> {
         let types = args.iter().map(Expr::type_id).collect();
         let given = Given { by_place, names, types };
         let name = call.name.last();
-        let candidates = func::functions(name).filter_map(|func| candidate(func, &given));
+        let known = func::functions(name).filter(|_| at_home);
+        let candidates = known.filter_map(|func| candidate(func, &given));
         match pick(candidates.collect(), &given.types) {
             Ok(Some(found)) => {
                 self.check_plain(call)?;

@@ -30,6 +30,9 @@ pub trait Lookup {
     /// A type that is not built in.
     fn user_type(&mut self, schema: Option<&str>, name: &str) -> Result<Option<TypeId>>;
 
+    /// Whether there is a schema of that name.
+    fn has_schema(&mut self, name: &str) -> Result<bool>;
+
     /// A collation by name; without a schema along the search path.
     fn collation(&mut self, name: &QualifiedName) -> Result<Named>;
 

@@ -151,7 +151,7 @@ const DIGESTS: Bodies = scalars! {
     "sha512_bytea" => |_, a| digest::<Sha512>(a[0].as_bytea()).map(|sum| Datum::bytea(&sum));
 };
 
-fn digest<D: Digest>(bytes: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn digest<D: Digest>(bytes: &[u8]) -> Result<Vec<u8>> {
     const PIECE_BYTES: usize = 64 << 10;
     let mut sum = D::new();
     for piece in bytes.chunks(PIECE_BYTES) {

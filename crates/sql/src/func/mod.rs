@@ -13,6 +13,7 @@ mod aggregate;
 mod array;
 mod bodies;
 mod collate;
+mod crypto;
 mod datetime;
 mod digest;
 mod float;
@@ -54,6 +55,14 @@ use crate::types::{Datum, FormatContext, IoContext, Names, Oid, Rules, Timestamp
 pub fn is_of_information_schema(name: &str) -> bool {
     name == "_pg_expandarray"
 }
+
+/// Whether functions of that name are an extension's.
+pub fn is_of_extension(name: &str) -> bool {
+    functions(name).any(|function| EXTENSIONS.contains(&function.oid.0))
+}
+
+/// OIDs of the functions of extensions, which PostgreSQL leaves to those who extend it.
+const EXTENSIONS: std::ops::Range<u32> = 9100..9200;
 
 /// What may change between two calls with equal arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -201,15 +201,6 @@ const RANDOM: Bodies = scalars! {
         cx.session.random().seed(seed);
         Ok(Datum::VOID)
     };
-    "gen_random_uuid" => |_, _| {
-        let mut uuid = [0; 16];
-        getrandom::fill(&mut uuid).map_err(|error| {
-            sql_error!(INTERNAL_ERROR, "could not generate random values: {error}")
-        })?;
-        uuid[6] = uuid[6] & 0x0f | 0x40;
-        uuid[8] = uuid[8] & 0x3f | 0x80;
-        Ok(Datum::Uuid(uuid))
-    };
 };
 
 const SETTINGS: Bodies = scalars! {

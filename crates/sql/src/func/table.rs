@@ -13,6 +13,7 @@ use crate::types::{Oid, TypeId};
 /// All rooms that register bodies.
 const ROOMS: &[&[Bodies]] = &[
     super::array::ROOMS,
+    super::crypto::ROOMS,
     super::digest::ROOMS,
     super::float::ROOMS,
     super::hash::ROOMS,

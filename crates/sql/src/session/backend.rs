@@ -477,6 +477,10 @@ impl Lookup for Backend {
         super::names::row_type(self, schema, name)
     }
 
+    fn has_schema(&mut self, name: &str) -> Result<bool> {
+        Ok(self.txn.briefly(|| self.catalog.named_schema(&self.txn, name))?.is_some())
+    }
+
     fn collation(&mut self, name: &QualifiedName) -> Result<Named> {
         let path = self.search_path()?;
         self.txn.briefly(|| self.catalog.collation(&self.txn, &path, name))

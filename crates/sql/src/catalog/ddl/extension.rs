@@ -1,12 +1,13 @@
 //! Extensions: those of PostgreSQL's whose objects are built in here. CREATE EXTENSION notes that a database wants
 //! one; its functions and views are there with or without.
 
-use syntax::ast::{CreateExtension, DropObjects, ObjectName};
+use syntax::ast::{CreateExtension, DropObjects, ObjectName, OptionValue};
 
 use crate::catalog::store::PUBLIC;
 use crate::catalog::store::row::RowBuilder;
+use crate::catalog::store::schema::catalog;
 use crate::error::{Result, SqlState, sql_error};
-use crate::types::Datum;
+use crate::types::{Datum, Oid};
 
 use super::Ddl;
 
@@ -29,10 +30,16 @@ const BUILT_IN: &[Extension] = &[
         comment: "examine the shared buffer cache",
     },
     Extension { name: "pg_prewarm", version: "1.2", comment: "prewarm relation data" },
+    Extension { name: "pgcrypto", version: "1.3", comment: "cryptographic functions" },
     Extension {
         name: "pg_walinspect",
         version: "1.0",
         comment: "functions to inspect contents of PostgreSQL Write-Ahead Log",
+    },
+    Extension {
+        name: "uuid-ossp",
+        version: "1.1",
+        comment: "generate universally unique identifiers (UUIDs)",
     },
 ];
 
@@ -79,16 +86,28 @@ impl Ddl<'_> {
             )
             .with_hint("The extension must first be installed on the system where PostgreSQL is running."));
         };
+        let schema = self.extension_schema(create)?;
         let oid = self.new_oid()?;
         let row = RowBuilder::of("pg_extension")
             .oid("oid", oid)
             .set("extname", name)
             .oid("extowner", self.host.user())
-            .oid("extnamespace", PUBLIC)
+            .oid("extnamespace", schema)
             .set("extrelocatable", true)
             .set("extversion", known.version);
         self.store().insert(self.txn(), "pg_extension", &row.build())?;
-        Ok(())
+        self.set_comment(catalog("pg_extension").oid, oid, 0, Some(known.comment))
+    }
+
+    /// The schema that it is noted in. Its functions can be called with that of any schema.
+    fn extension_schema(&self, create: &CreateExtension) -> Result<Oid> {
+        let wanted = create.options.iter().find(|option| &*option.name == "schema");
+        let Some(OptionValue::String(name)) = wanted.and_then(|option| option.value.as_ref())
+        else {
+            return Ok(PUBLIC);
+        };
+        let schema = self.catalog.named_schema(self.host.txn(), name)?;
+        schema.ok_or_else(|| sql_error!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist"))
     }
 
     pub(super) fn drop_extensions(&mut self, drop: &DropObjects) -> Result<()> {
@@ -96,7 +115,11 @@ impl Ddl<'_> {
             let ObjectName::Name(name) = name else { continue };
             let name = name.last();
             match self.extension(name)? {
-                Some(found) => self.store().delete(self.txn(), "pg_extension", &found)?,
+                Some(found) => {
+                    let class = catalog("pg_extension").oid;
+                    self.set_comment(class, found.row.oid("oid"), 0, None)?;
+                    self.store().delete(self.txn(), "pg_extension", &found)?;
+                }
                 None => {
                     let text = format!("extension \"{name}\" does not exist");
                     self.missing::<()>(drop, SqlState::UNDEFINED_OBJECT, text)?;
@@ -104,6 +127,14 @@ impl Ddl<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The OID of an extension that the database wants.
+    pub(super) fn extension_oid(&self, name: &str) -> Result<Oid> {
+        let found = self.extension(name)?;
+        found
+            .map(|found| found.row.oid("oid"))
+            .ok_or_else(|| sql_error!(UNDEFINED_OBJECT, "extension \"{name}\" does not exist"))
     }
 
     fn extension(&self, name: &str) -> Result<Option<crate::catalog::store::Found>> {

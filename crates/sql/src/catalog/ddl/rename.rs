@@ -331,6 +331,9 @@ impl Ddl<'_> {
                 })?;
                 (catalog("pg_namespace").oid, oid, 0)
             }
+            (ObjectKind::Extension, ObjectName::Name(name)) => {
+                (catalog("pg_extension").oid, self.extension_oid(name.last())?, 0)
+            }
             (ObjectKind::Collation, ObjectName::Name(name)) => {
                 let oid = self.collation(name)?.collation.oid;
                 (catalog("pg_collation").oid, oid, 0)
