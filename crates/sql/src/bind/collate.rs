@@ -350,9 +350,9 @@ impl Binder<'_, '_> {
 
     /// The collation of a column of a recursive query, whose two terms must agree on it. Also in a statement that is not
     /// looked into otherwise: a `name` that has become `text` keeps its collation, which is not that of `text`.
-    pub(super) fn recursive_collation<'e>(
+    pub(super) fn recursive_collation(
         &mut self,
-        exprs: [&'e Expr; 2],
+        exprs: [&Expr; 2],
         may_be_open: bool,
     ) -> Result<Collation> {
         if self.collated {

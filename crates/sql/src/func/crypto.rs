@@ -113,23 +113,24 @@ const DIGESTS: Bodies = scalars! {
     };
 };
 
+type Sum = fn(&[u8]) -> Result<Vec<u8>>;
+
 /// A digest, and the bytes that it takes in at a time.
 struct Algorithm {
-    sum: fn(&[u8]) -> Result<Vec<u8>>,
+    sum: Sum,
     block_bytes: usize,
 }
 
 fn algorithm(name: &str) -> Result<Algorithm> {
-    let (sum, block_bytes): (fn(&[u8]) -> Result<Vec<u8>>, _) =
-        match name.to_ascii_lowercase().as_str() {
-            "md5" => (digest::<Md5>, 64),
-            "sha1" => (digest::<Sha1>, 64),
-            "sha224" => (digest::<Sha224>, 64),
-            "sha256" => (digest::<Sha256>, 64),
-            "sha384" => (digest::<Sha384>, 128),
-            "sha512" => (digest::<Sha512>, 128),
-            _ => return Err(no_algorithm(name)),
-        };
+    let (sum, block_bytes): (Sum, _) = match name.to_ascii_lowercase().as_str() {
+        "md5" => (digest::<Md5>, 64),
+        "sha1" => (digest::<Sha1>, 64),
+        "sha224" => (digest::<Sha224>, 64),
+        "sha256" => (digest::<Sha256>, 64),
+        "sha384" => (digest::<Sha384>, 128),
+        "sha512" => (digest::<Sha512>, 128),
+        _ => return Err(no_algorithm(name)),
+    };
     Ok(Algorithm { sum, block_bytes })
 }
 

@@ -103,6 +103,17 @@ fn operators_and_casts_are_found() {
 }
 
 #[test]
+fn casts_yield_values_of_their_targets() {
+    for cast in super::all_casts() {
+        let CastMethod::Function(function) = cast.method else { continue };
+        let kinds = [function.result, cast.target].map(crate::types::row::ValueKind::of_type);
+        // A smallint's to an oid and its kin looks at what is wanted.
+        let is_alike = kinds[0] == kinds[1] || function.source == "i2toi4";
+        assert!(is_alike, "{} from {} to {}", function.name, cast.source.0, cast.target.0);
+    }
+}
+
+#[test]
 fn a_pattern_bounds_what_matches_it() {
     use super::like::{after_start, literal_start};
     for (pattern, start) in [
