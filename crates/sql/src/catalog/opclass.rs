@@ -1,7 +1,7 @@
 //! Operator classes of indexes: PostgreSQL's, of the types there are, under its OIDs.
 //!
 //! A key's bytes follow from its type alone (`types::keycode`), so a class is a name for what an index does anyway:
-//! the classes of patterns order texts by bytes, as the one collation does. One that would order its type otherwise
+//! the classes of patterns order texts by bytes, whatever their collation. One that would order its type otherwise
 //! (`bpchar_ops` of a text, `oid_ops` of an integer) is refused.
 
 use syntax::ast::QualifiedName;
@@ -149,6 +149,11 @@ pub fn named(method: AccessMethod, name: &QualifiedName) -> Result<&'static OpCl
 }
 
 impl OpClass {
+    /// Does it order texts by their bytes, whatever the key's collation?
+    pub fn is_of_patterns(&self) -> bool {
+        self.name.ends_with("_pattern_ops")
+    }
+
     /// `42804` unless the class is one for values of this type, and `0A000` if it would have an index order them
     /// otherwise than their type does.
     pub fn must_accept(&self, ty: Ty) -> Result<()> {
