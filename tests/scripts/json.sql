@@ -86,3 +86,7 @@ select * from json_each('[]');
 select * from json_each('1');
 select '"\ud83d\ude00 \u00fc \/"'::json #>> '{}', '["\ud83d\ude00"]'::json ->> 0;
 drop table docs;
+-- Where an error lies.
+SELECT '{"a":1 2}'::json;
+SELECT '[1 2]'::json;
+SELECT '[tru]'::json;
