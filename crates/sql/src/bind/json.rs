@@ -19,6 +19,11 @@ pub(super) fn makes_json(name: &str) -> bool {
             | "json_build_array"
             | "json_build_object"
             | "json_object_agg"
+            | "to_jsonb"
+            | "jsonb_agg"
+            | "jsonb_build_array"
+            | "jsonb_build_object"
+            | "jsonb_object_agg"
     )
 }
 

@@ -79,6 +79,7 @@ pub const CLASSES: &[OpClass] = &[
     btree((5067, "xid8_ops"), (10_053, "xid8_ops"), TypeId::XID8),
     btree((2968, "uuid_ops"), (10_065, "uuid_ops"), TypeId::UUID),
     btree((3253, "pg_lsn_ops"), (10_067, "pg_lsn_ops"), TypeId::PG_LSN),
+    btree((4033, "jsonb_ops"), (10_088, "jsonb_ops"), TypeId::JSONB),
     hash((627, "array_ops"), (10_001, "array_ops"), TypeId::ANYARRAY),
     hash((427, "bpchar_ops"), (10_005, "bpchar_ops"), TypeId::BPCHAR),
     hash((431, "char_ops"), (10_008, "char_ops"), TypeId::CHAR),
@@ -111,6 +112,7 @@ pub const CLASSES: &[OpClass] = &[
     other(hash((2231, "bpchar_pattern_ops"), (10_058, "bpchar_pattern_ops"), TypeId::BPCHAR)),
     hash((2969, "uuid_ops"), (10_066, "uuid_ops"), TypeId::UUID),
     hash((3254, "pg_lsn_ops"), (10_068, "pg_lsn_ops"), TypeId::PG_LSN),
+    hash((4034, "jsonb_ops"), (10_089, "jsonb_ops"), TypeId::JSONB),
 ];
 
 fn of(method: AccessMethod) -> impl Iterator<Item = &'static OpClass> {

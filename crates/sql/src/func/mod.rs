@@ -19,6 +19,7 @@ mod float;
 mod hash;
 mod int;
 mod json;
+mod jsonb;
 pub mod like;
 mod numeric;
 mod pattern;

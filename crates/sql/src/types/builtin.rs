@@ -154,7 +154,6 @@ types! {
     base OID 26 "oid" 4 true b'N' true 0 1028 "oidin" "oidout" "oidrecv" "oidsend" "" "" b'i' b'p' "" 0;
     base TID 27 "tid" 6 false b'U' false 0 1010 "tidin" "tidout" "tidrecv" "tidsend" "" "" b's' b'p' "" 0;
     base XID 28 "xid" 4 true b'U' false 0 1011 "xidin" "xidout" "xidrecv" "xidsend" "" "" b'i' b'p' "" 0;
-    base CID 29 "cid" 4 true b'U' false 0 1012 "cidin" "cidout" "cidrecv" "cidsend" "" "" b'i' b'p' "" 0;
     base OIDVECTOR 30 "oidvector" -1 false b'A' false 26 1013 "oidvectorin" "oidvectorout" "oidvectorrecv" "oidvectorsend" "" "" b'i' b'p' "array_subscript_handler" 0;
     base JSON 114 "json" -1 false b'U' false 0 199 "json_in" "json_out" "json_recv" "json_send" "" "" b'i' b'x' "" 0;
     base PG_NODE_TREE 194 "pg_node_tree" -1 false b'Z' false 0 0 "pg_node_tree_in" "pg_node_tree_out" "pg_node_tree_recv" "pg_node_tree_send" "" "" b'i' b'x' "" 100;
@@ -233,6 +232,8 @@ types! {
     base PG_LSN 3220 "pg_lsn" 8 true b'U' false 0 3221 "pg_lsn_in" "pg_lsn_out" "pg_lsn_recv" "pg_lsn_send" "" "" b'd' b'p' "" 0;
     array PG_LSN_ARRAY 3221 "_pg_lsn" 3220 b'd' 0 "" "";
     pseudo ANYENUM 3500 "anyenum" 4 true b'P' false 0 0 "anyenum_in" "anyenum_out" "" "" "" "" b'i' b'p' "" 0;
+    base JSONB 3802 "jsonb" -1 false b'U' false 0 3807 "jsonb_in" "jsonb_out" "jsonb_recv" "jsonb_send" "" "" b'i' b'x' "jsonb_subscript_handler" 0;
+    array JSONB_ARRAY 3807 "_jsonb" 3802 b'i' 0 "" "";
     pseudo EVENT_TRIGGER 3838 "event_trigger" 4 true b'P' false 0 0 "event_trigger_in" "event_trigger_out" "" "" "" "" b'i' b'p' "" 0;
     base REGNAMESPACE 4089 "regnamespace" 4 true b'N' false 0 4090 "regnamespacein" "regnamespaceout" "regnamespacerecv" "regnamespacesend" "" "" b'i' b'p' "" 0;
     array REGNAMESPACE_ARRAY 4090 "_regnamespace" 4089 b'i' 0 "" "";

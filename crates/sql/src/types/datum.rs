@@ -46,6 +46,8 @@ pub enum Datum {
     Numeric(Numeric),
     Text(Text),
     Bytea(Arc<[u8]>),
+    /// A `jsonb` value in its canonical text ([`super::jsonb`]).
+    Jsonb(Arc<str>),
     Array(Arc<Array>),
     Record(Arc<Record>),
 }
@@ -191,6 +193,7 @@ macro_rules! ref_accessors {
 ref_accessors! {
     as_text Text Text;
     as_bytea Bytea [u8];
+    as_jsonb Jsonb str;
     as_numeric Numeric Numeric;
     as_array Array Arc<Array>;
     as_record Record Arc<Record>;

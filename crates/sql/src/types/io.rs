@@ -8,7 +8,7 @@ use super::context::IoContext;
 use super::datetime::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz, encode};
 use super::numeric::{Numeric, ParseError, overflow};
 use super::scalar::{self, invalid_syntax};
-use super::{Datum, Oid, TypeId, TypeMod, float, json, record};
+use super::{Datum, Oid, TypeId, TypeMod, float, json, jsonb, record};
 use crate::error::{Result, SqlError, bail};
 
 /// Reads a value as the type's input function does.
@@ -34,6 +34,7 @@ pub fn input(type_id: TypeId, typmod: TypeMod, text: &str, cx: &IoContext<'_>) -
             json::check(text)?;
             Datum::text(text)
         }
+        TypeId::JSONB => Datum::Jsonb(jsonb::parse(text)?.to_stored()?),
         TypeId::TEXT | TypeId::UNKNOWN | TypeId::CSTRING | TypeId::REFCURSOR | TypeId::ACLITEM => {
             Datum::text(text)
         }
@@ -154,6 +155,7 @@ pub fn output(type_id: TypeId, value: &Datum, cx: &IoContext<'_>, out: &mut Vec<
         Datum::Uuid(v) => scalar::write_uuid(v, out),
         Datum::Numeric(v) => v.write_text(out),
         Datum::Text(v) => out.extend_from_slice(v.as_bytes()),
+        Datum::Jsonb(v) => out.extend_from_slice(v.as_bytes()),
         Datum::Bytea(v) => {
             let format = cx.format.bytea_output;
             scalar::room(0, scalar::bytea_length(v, format))?;

@@ -210,7 +210,7 @@ impl Lexer<'_> {
 
 /// The error, with the line up to where it lies as context.
 #[cold]
-fn at(text: &str, end: usize, error: SqlError) -> SqlError {
+pub(crate) fn at(text: &str, end: usize, error: SqlError) -> SqlError {
     let before = &text[..end];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = before[..line_start].matches('\n').count() + 1;

@@ -16,6 +16,7 @@ pub(crate) mod float;
 mod format_type;
 mod io;
 pub(crate) mod json;
+pub mod jsonb;
 pub mod keycode;
 pub mod numeric;
 mod oid;

@@ -159,6 +159,7 @@ pub(in crate::func) fn write_value(
         Datum::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
         Datum::Array(array) => write_array(array, cx, out, false)?,
         Datum::Record(record) => write_record(record, cx, out, false)?,
+        Datum::Jsonb(text) => out.extend_from_slice(text.as_bytes()),
         Datum::Text(text) if type_id == TypeId::JSON => out.extend_from_slice(text.as_bytes()),
         value => {
             let text = text_of(type_id, value, cx)?;
@@ -179,7 +180,8 @@ pub(in crate::func) fn write_name(
     cx: &IoContext<'_>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    if matches!(value, Datum::Array(_) | Datum::Record(_)) || type_id == TypeId::JSON {
+    let has_parts = matches!(value, Datum::Array(_) | Datum::Record(_) | Datum::Jsonb(_));
+    if has_parts || type_id == TypeId::JSON {
         return Err(sql_error!(
             INVALID_PARAMETER_VALUE,
             "key value must be scalar, not array, composite, or json"

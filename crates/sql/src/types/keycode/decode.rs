@@ -98,7 +98,8 @@ fn decode_value(type_id: TypeId, keyed: bool, reader: &mut Reader<'_, '_>) -> Da
         | ValueKind::Float4
         | ValueKind::Float8
         | ValueKind::Interval
-        | ValueKind::Record => unreachable!("{type_id:?} is not lossless"),
+        | ValueKind::Record
+        | ValueKind::Jsonb => unreachable!("{type_id:?} is not lossless"),
     }
 }
 

@@ -124,13 +124,14 @@ impl KeyColumn {
 /// Whether values of a type come back from their codes exactly.
 fn is_lossless(type_id: TypeId) -> bool {
     match ValueKind::of_type(type_id) {
-        // The scale, the sign of zero, and how a span was split are not in the order.
+        // The scale (of numbers in jsonb, too), the sign of zero, and how a span was split are not in the order.
         Some(
             ValueKind::Numeric
             | ValueKind::Float4
             | ValueKind::Float8
             | ValueKind::Interval
-            | ValueKind::Record,
+            | ValueKind::Record
+            | ValueKind::Jsonb,
         )
         | None => false,
         Some(ValueKind::Array) => {
@@ -222,6 +223,7 @@ fn encode_value(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) {
             out.push(END);
         }
         Datum::Bytea(v) => encode_bytea(v, out),
+        Datum::Jsonb(v) => super::jsonb::write_code(v, out),
         Datum::Array(v) => encode_array(v, None, out),
         Datum::Record(v) => encode_record(v, out),
     }
@@ -257,7 +259,7 @@ fn encode_interval(value: Interval, out: &mut Vec<u8>) {
 
 /// A class byte; for finite numbers but zero the weight and the digits, each plus one, ended by
 /// zero, all inverted for negative ones.
-fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
+pub(super) fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
     let parts = value.parts();
     let class = match parts.sign {
         Sign::NegInfinity => numeric_class::NEG_INFINITY,

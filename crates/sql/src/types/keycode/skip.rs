@@ -37,7 +37,7 @@ impl KeyColumn {
                 KeyColumn { type_id: element, ..*self }.code_length()?;
                 return Some(CodeLength::Found(*self));
             }
-            ValueKind::Record => return None,
+            ValueKind::Record | ValueKind::Jsonb => return None,
         };
         Some(CodeLength::Fixed(bytes))
     }

@@ -38,6 +38,7 @@ pub enum ValueKind {
     Bytea = 19,
     Array = 20,
     Record = 21,
+    Jsonb = 22,
 }
 
 use ValueKind as K;
@@ -54,7 +55,7 @@ pub fn is_identical(a: &Datum, b: &Datum) -> bool {
 }
 
 impl ValueKind {
-    const ALL: [ValueKind; 21] = [
+    const ALL: [ValueKind; 22] = [
         K::Bool,
         K::Char,
         K::Int2,
@@ -76,6 +77,7 @@ impl ValueKind {
         K::Bytea,
         K::Array,
         K::Record,
+        K::Jsonb,
     ];
 
     /// The form of a built-in type; `None` for pseudo-types without values and for types that
@@ -124,6 +126,7 @@ impl ValueKind {
             | TypeId::ACLITEM
             | TypeId::VOID => K::Text,
             TypeId::BYTEA => K::Bytea,
+            TypeId::JSONB => K::Jsonb,
             TypeId::INT2VECTOR | TypeId::OIDVECTOR => K::Array,
             TypeId::RECORD => K::Record,
             _ if super::super::type_info(id)?.is_array() => K::Array,
@@ -154,6 +157,7 @@ impl ValueKind {
             Datum::Numeric(_) => K::Numeric,
             Datum::Text(_) => K::Text,
             Datum::Bytea(_) => K::Bytea,
+            Datum::Jsonb(_) => K::Jsonb,
             Datum::Array(_) => K::Array,
             Datum::Record(_) => K::Record,
         })
@@ -173,7 +177,9 @@ impl ValueKind {
             K::Int8 | K::Float8 | K::Time | K::Timestamp | K::TimestampTz => 8,
             K::TimeTz => 12,
             K::Interval | K::Uuid => 16,
-            K::Numeric | K::Text | K::Bytea | K::Array | K::Record => return None,
+            K::Numeric | K::Text | K::Bytea | K::Array | K::Record | K::Jsonb => {
+                return None;
+            }
         })
     }
 
@@ -210,6 +216,7 @@ impl ValueKind {
             Datum::Uuid(v) => out.extend_from_slice(v),
             Datum::Text(v) => write_varlen(v.as_bytes(), out),
             Datum::Bytea(v) => write_varlen(v, out),
+            Datum::Jsonb(v) => write_varlen(v.as_bytes(), out),
             Datum::Numeric(v) => write_varlen(&numeric_bytes(v), out),
             Datum::Array(v) => write_varlen(&array_bytes(v), out),
             Datum::Record(v) => write_varlen(&record_bytes(v), out),
@@ -246,7 +253,7 @@ impl ValueKind {
                 months: i32::from_le_bytes(fixed(bytes, 12)),
             }),
             K::Uuid => Datum::Uuid(fixed(bytes, 0)),
-            K::Text | K::Bytea | K::Numeric | K::Array | K::Record => {
+            K::Text | K::Bytea | K::Numeric | K::Array | K::Record | K::Jsonb => {
                 let (stored, used) = read_varlen(bytes);
                 return (stored.with_bytes(|raw| self.decode_varlen(raw)), used);
             }
@@ -258,6 +265,7 @@ impl ValueKind {
         match self {
             K::Text => Datum::Text(Text::new(stored_str(raw))),
             K::Bytea => Datum::bytea(raw),
+            K::Jsonb => Datum::Jsonb(stored_str(raw).into()),
             K::Numeric => Datum::Numeric(read_numeric(raw)),
             K::Array => Datum::Array(Arc::new(read_array(raw))),
             K::Record => Datum::Record(Arc::new(read_record(raw))),

@@ -1,0 +1,102 @@
+//! Parts of a value: `->`, `->>`, `#>`, `#>>`, and what it is.
+
+use super::{as_text, kind_name, path_index, stored, tree};
+use crate::error::{Result, bail};
+use crate::func::bodies::{Bodies, scalars};
+use crate::types::Datum;
+use crate::types::jsonb::{Json, position};
+
+pub(super) const BODIES: Bodies = scalars! {
+    "jsonb_object_field" => |_, a| part(tree(&a[0]).field(a[1].as_text()));
+    "jsonb_object_field_text" => |_, a| Ok(text(tree(&a[0]).field(a[1].as_text())));
+    "jsonb_array_element" => |_, a| part(element(&tree(&a[0]), a[1].as_int4()));
+    "jsonb_array_element_text" => |_, a| Ok(text(element(&tree(&a[0]), a[1].as_int4())));
+    "jsonb_extract_path" => |_, a| part(at_path(&tree(&a[0]), &a[1]));
+    "jsonb_extract_path_text" => |_, a| Ok(text(at_path(&tree(&a[0]), &a[1])));
+    "jsonb_typeof" => |_, a| Ok(kind_name(&tree(&a[0])).into());
+    "jsonb_array_length" => |_, a| match tree(&a[0]) {
+        Json::Array(elements) => Ok(Datum::Int4(elements.len() as i32)),
+        Json::Object(_) => {
+            bail!(INVALID_PARAMETER_VALUE, "cannot get array length of a non-array")
+        }
+        _ => bail!(INVALID_PARAMETER_VALUE, "cannot get array length of a scalar"),
+    };
+    "jsonb_pretty" => |_, a| {
+        let mut out = String::new();
+        write_indented(&tree(&a[0]), 0, &mut out);
+        Ok(out.into())
+    };
+};
+
+fn part(found: Option<&Json>) -> Result<Datum> {
+    found.map_or(Ok(Datum::Null), stored)
+}
+
+fn text(found: Option<&Json>) -> Datum {
+    found.map_or(Datum::Null, as_text)
+}
+
+/// A value that is no array but stands alone is the one element of itself.
+fn element(value: &Json, index: i32) -> Option<&Json> {
+    if value.is_scalar() {
+        return position(1, index.into()).map(|_| value);
+    }
+    value.element(index.into())
+}
+
+/// What a path leads to; nothing where one of its elements is null.
+fn at_path<'v>(value: &'v Json, path: &Datum) -> Option<&'v Json> {
+    let path = texts_of_any_shape(path);
+    let mut at = value;
+    for step in path {
+        let step = step?;
+        at = match at {
+            Json::Object(_) => at.field(step)?,
+            Json::Array(_) => at.element(path_index(step)?.into())?,
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
+/// The elements one after the other, or one null where any is null.
+fn texts_of_any_shape(path: &Datum) -> Vec<Option<&str>> {
+    let elements = &path.as_array().elements;
+    if elements.iter().any(Datum::is_null) {
+        return vec![None];
+    }
+    elements.iter().map(|element| Some(element.as_text().as_str())).collect()
+}
+
+/// `jsonb_pretty`: an entry a line, four blanks for each level.
+fn write_indented(value: &Json, level: usize, out: &mut String) {
+    let line = |level: usize, out: &mut String| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("    ", level));
+    };
+    match value {
+        Json::Array(elements) => {
+            out.push('[');
+            for (i, element) in elements.iter().enumerate() {
+                out.push_str(if i > 0 { "," } else { "" });
+                line(level + 1, out);
+                write_indented(element, level + 1, out);
+            }
+            line(level, out);
+            out.push(']');
+        }
+        Json::Object(pairs) => {
+            out.push('{');
+            for (i, (key, value)) in pairs.iter().enumerate() {
+                out.push_str(if i > 0 { "," } else { "" });
+                line(level + 1, out);
+                crate::types::jsonb::write_string(key, out);
+                out.push_str(": ");
+                write_indented(value, level + 1, out);
+            }
+            line(level, out);
+            out.push('}');
+        }
+        scalar => scalar.write(out),
+    }
+}
