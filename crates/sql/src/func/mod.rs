@@ -17,6 +17,7 @@ mod datetime;
 mod digest;
 mod float;
 mod hash;
+mod inet;
 mod int;
 mod json;
 mod jsonb;

@@ -16,6 +16,7 @@ const ROOMS: &[&[Bodies]] = &[
     super::digest::ROOMS,
     super::float::ROOMS,
     super::hash::ROOMS,
+    super::inet::ROOMS,
     super::int::ROOMS,
     super::json::ROOMS,
     super::jsonb::ROOMS,

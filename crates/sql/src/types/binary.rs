@@ -12,7 +12,7 @@ use super::numeric::{MAX_DISPLAY_SCALE, NBASE, Numeric, Sign, Var};
 use super::row::ValueKind;
 use super::scalar::{check_text, room};
 use super::snapshot::parse_snapshot;
-use super::{Datum, Oid, Text, Tid, TypeId, TypeMod, json, jsonb};
+use super::{Datum, Inet, Oid, Text, Tid, TypeId, TypeMod, json, jsonb};
 use crate::error::{Result, SqlError, bail, sql_error};
 use storage::txn::SnapshotXids;
 
@@ -113,6 +113,10 @@ fn receive_value(
             Datum::Interval(Interval { months, days, micros }.apply_typmod(typmod))
         }
         ValueKind::Uuid => Datum::Uuid(reader.array()?),
+        ValueKind::Inet => {
+            let head = reader.array()?;
+            Datum::Inet(Inet::receive(head, type_id == TypeId::CIDR, |len| reader.take(len))?)
+        }
         ValueKind::Numeric => Datum::Numeric(receive_numeric(reader)?.apply_typmod(typmod)?),
         ValueKind::Bytea => Datum::bytea(reader.rest()),
         ValueKind::Text => receive_text(type_id, typmod, reader)?,
@@ -359,6 +363,7 @@ pub fn send(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
             out.extend_from_slice(&v.months.to_be_bytes());
         }
         Datum::Uuid(v) => out.extend_from_slice(v),
+        Datum::Inet(v) => v.send(type_id == TypeId::CIDR, out),
         Datum::Numeric(v) => send_numeric(v, out),
         Datum::Text(_) if type_id == TypeId::ACLITEM => {
             return Err(no_function("output", type_id));

@@ -84,6 +84,7 @@ fn compare_plain(a: &Datum, b: &Datum) -> Ordering {
         (Datum::TimestampTz(a), Datum::TimestampTz(b)) => a.cmp(b),
         (Datum::Interval(a), Datum::Interval(b)) => a.span().cmp(&b.span()),
         (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
+        (Datum::Inet(a), Datum::Inet(b)) => a.cmp(b),
         (Datum::Bytea(a), Datum::Bytea(b)) => a.cmp(b),
         (Datum::Jsonb(a), Datum::Jsonb(b)) => jsonb::compare(a, b),
         (Datum::Array(a), Datum::Array(b)) => {
@@ -225,6 +226,7 @@ pub fn hash_datum<H: Hasher>(value: &Datum, state: &mut H) {
         Datum::TimestampTz(v) => state.write_i64(v.0),
         Datum::Interval(v) => state.write_i128(v.span()),
         Datum::Uuid(v) => state.write(v),
+        Datum::Inet(v) => state.write(&v.to_bytes()),
         Datum::Numeric(v) => {
             let parts = v.parts();
             state.write_u8(parts.sign as u8);

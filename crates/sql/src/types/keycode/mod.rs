@@ -18,7 +18,7 @@ use super::chars::without_padding;
 use super::compare::is_unsigned;
 use super::numeric::{Numeric, Sign};
 use super::row::ValueKind;
-use super::{Datum, Interval, Record, Rules, TypeId};
+use super::{Datum, Inet, Interval, Record, Rules, TypeId};
 
 /// Marker of a null that sorts before values.
 const NULL_FIRST: u8 = 0x00;
@@ -216,6 +216,7 @@ fn encode_value(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) {
         Datum::TimestampTz(v) => out.extend_from_slice(&flip_i64(v.0)),
         Datum::Interval(v) => encode_interval(*v, out),
         Datum::Uuid(v) => out.extend_from_slice(v),
+        Datum::Inet(v) => encode_inet(v, out),
         Datum::Numeric(v) => encode_numeric(v, out),
         Datum::Text(v) => {
             let text = if type_id == TypeId::BPCHAR { without_padding(v) } else { v.as_str() };
@@ -282,6 +283,14 @@ pub(super) fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
     if class == numeric_class::NEGATIVE {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
+}
+
+/// Version, network, bits, address; the last two of 4 or 16 bytes each.
+fn encode_inet(value: &Inet, out: &mut Vec<u8>) {
+    out.push(u8::from(value.is_v6()));
+    out.extend_from_slice(value.network().address());
+    out.push(value.bits());
+    out.extend_from_slice(value.address());
 }
 
 fn encode_bytea(bytes: &[u8], out: &mut Vec<u8>) {

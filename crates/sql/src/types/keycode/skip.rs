@@ -29,7 +29,7 @@ impl KeyColumn {
             ValueKind::Interval => 10,
             ValueKind::TimeTz => 12,
             ValueKind::Uuid => 16,
-            ValueKind::Text | ValueKind::Bytea | ValueKind::Numeric => {
+            ValueKind::Text | ValueKind::Bytea | ValueKind::Numeric | ValueKind::Inet => {
                 return Some(CodeLength::Found(*self));
             }
             ValueKind::Array => {
@@ -86,6 +86,7 @@ impl Bytes<'_> {
             }
             Some(ValueKind::Bytea) => while self.next() != END || self.next() == BYTEA_ZERO {},
             Some(ValueKind::Numeric) => self.pass_numeric(),
+            Some(ValueKind::Inet) => self.at += if self.next() == 0 { 9 } else { 33 },
             Some(ValueKind::Array) => self.pass_array(type_id, rules),
             _ => match KeyColumn::ascending(type_id).code_length() {
                 Some(CodeLength::Fixed(length)) => self.at += length,

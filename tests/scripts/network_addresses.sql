@@ -1,0 +1,67 @@
+-- What is read, and how it is shown.
+SELECT v, v::inet, host(v::inet), v::inet::text, masklen(v::inet), family(v::inet) FROM (VALUES ('10.1/16'), ('10.1.2.3/8'), ('1.2.3.4/32'), ('01.02.03.004'), ('0.0.0.0/0'), ('::1'), ('::ffff:1.2.3.4/128'),
+  ('::1.2.3.4'), ('2001:db8::1/64'), ('1:0:0:2:0:0:0:3'), ('ABCD::'), ('::/0'), ('::1:0'), ('1::2:0:0:3:4'), ('1:2:3:4:5:6:7:8'), ('::2'), ('::ffff:0:1'), ('1:0:2:3:4:5:6:7'), ('0:0:1::')) t(v);
+SELECT v::cidr FROM (VALUES ('10'), ('10.1'), ('10.1.2'), ('192.168.1'), ('192'), ('172.16'), ('224'), ('224.1'), ('10.1.2.0/24'), ('1.2.3.4'), ('::/64'), ('2001:db8::'), ('240'), ('10/16')) t(v);
+SELECT '10.1'::inet;
+SELECT '10/17'::inet;
+SELECT '10.1.2.3/24'::cidr;
+SELECT '2001:db8::1/64'::cidr;
+SELECT '1.2.3.256'::inet;
+SELECT ''::inet;
+SELECT '1.2.3.4/33'::inet;
+SELECT '1.2.3.4/'::inet;
+SELECT ' 1.2.3.4'::inet;
+SELECT '1.2.3.4 '::inet;
+SELECT '1.2.3.4.5'::inet;
+SELECT '1..2.3'::inet;
+SELECT '::1/129'::inet;
+SELECT '::1/064'::inet;
+SELECT '1::2::3'::inet;
+SELECT '12345::'::inet;
+SELECT 'x'::cidr;
+SELECT inet_send('10.1.2.3/8'), cidr_send('10.0.0.0/8'), inet_send('::1');
+-- Parts and changes.
+SELECT network(i), netmask(i), hostmask(i), broadcast(i), i::cidr, set_masklen(i, 4), set_masklen(i, -1), set_masklen(i::cidr, 4) FROM (VALUES ('10.1.2.3/8'::inet), ('192.168.1.5'), ('2001:db8::5/64'), ('::/0')) t(i);
+SELECT set_masklen('1.2.3.4', 33);
+SELECT set_masklen('1.2.3.4', -2);
+SELECT ~ '192.168.1.6'::inet, '192.168.1.6/24'::inet & '0.0.0.255', '192.168.1.6'::inet | '0.0.0.255/8', '192.168.1.6'::inet + 25, 25 + '192.168.1.6/24'::inet, '192.168.1.43'::inet - 36, '192.168.1.43'::inet - '192.168.1.19', '::1'::inet + 1, '::5'::inet - '::7';
+SELECT '255.255.255.255'::inet + 1;
+SELECT '0.0.0.0'::inet - 1;
+SELECT 'ffff::'::inet - '::1';
+SELECT '1.2.3.4'::inet & '::1';
+SELECT '1.2.3.4'::inet - '::1';
+SELECT inet_merge('192.168.1.5/24', '192.168.2.5/24'), inet_merge('::1', '::2'), inet_same_family('1.2.3.4', '::1');
+SELECT inet_merge('1.2.3.4', '::1');
+-- Order, and networks in each other.
+SELECT i FROM (VALUES ('10.1.2.3/8'::inet), ('10.0.0.0/8'), ('10.1.0.0/16'), ('10.0.0.0/16'), ('9.255.255.255'), ('10.1.2.3'), ('::1'), ('::/0'), ('0.0.0.0/0'), ('10.0.0.0'), (NULL)) t(i) ORDER BY i;
+SELECT a, b, a << b, a <<= b, a >> b, a >>= b, a && b, a = b, a < b FROM (VALUES ('192.168.1.5'::inet, '192.168.1/24'::inet), ('192.168.1/24', '192.168.1/24'), ('192.168.1.7/24', '192.168.1/24'), ('192.168/16', '192.168.1/24'), ('10/8', '11/8'), ('::1', '0.0.0.0/0'), ('::1', '::/0')) t(a, b);
+SELECT min(i), max(i), count(DISTINCT i) FROM (VALUES ('10.0.0.1'::inet), ('10.0.0.1/32'), ('10.0.0.1/8'), ('::1')) t(i);
+SELECT '10.0.0.0/8'::cidr = '10.0.0.0/8'::inet, '10.0.0.1'::inet IN ('10.0.0.2', '10.0.0.1'), '10.0.0.0/8'::cidr::inet, '10.0.0.1'::inet::varchar, '10.0.0.1/24'::text::inet;
+SELECT '{10.0.0.1,::1/64,NULL}'::inet[], ARRAY['10/8'::cidr];
+-- In tables.
+CREATE TABLE hosts (id int, a inet, n cidr);
+INSERT INTO hosts SELECT i, '10.0.0.0'::inet + i * 1000, network(set_masklen('10.0.0.0'::inet + i * 1000, 24)) FROM generate_series(1, 500) i;
+INSERT INTO hosts VALUES (501, '2001:db8::1', '2001:db8::/32'), (502, NULL, NULL), (503, '10.0.3.232/8', '10/8');
+INSERT INTO hosts VALUES (504, '10.0.0.1', '10.0.0.1/8');
+INSERT INTO hosts VALUES (504, '10.0.0.1/8', '10.0.0.0/8'::inet);
+CREATE UNIQUE INDEX hosts_a ON hosts (a);
+CREATE INDEX hosts_n ON hosts USING hash (n);
+CREATE INDEX hosts_n2 ON hosts (n DESC, a);
+SELECT indexdef FROM pg_indexes WHERE tablename = 'hosts' ORDER BY indexname;
+ANALYZE hosts;
+SET enable_seqscan = off;
+SELECT * FROM hosts WHERE a = '10.0.3.232';
+SELECT * FROM hosts WHERE a = '10.0.3.232/8';
+SELECT a FROM hosts WHERE a > '10.7.150.0' ORDER BY a;
+SELECT a FROM hosts WHERE a >= '10.7.150.0' ORDER BY a DESC LIMIT 3;
+SELECT id FROM hosts WHERE n = '10.0.7.0/24';
+SELECT n, a FROM hosts WHERE n < '10.0.8.0/24' ORDER BY n DESC, a;
+SELECT id FROM hosts WHERE a << '10.0.16.0/20' ORDER BY a;
+RESET enable_seqscan;
+INSERT INTO hosts VALUES (505, '10.0.3.232');
+SELECT id FROM hosts WHERE host(a) = '10.0.3.232' ORDER BY id;
+ALTER TABLE hosts ALTER a TYPE text;
+SELECT a FROM hosts WHERE id IN (1, 503) ORDER BY id;
+ALTER TABLE hosts ALTER a TYPE inet USING a::inet;
+SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'hosts' ORDER BY ordinal_position;
+DROP TABLE hosts;
