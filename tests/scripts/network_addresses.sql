@@ -57,6 +57,7 @@ SELECT a FROM hosts WHERE a >= '10.7.150.0' ORDER BY a DESC LIMIT 3;
 SELECT id FROM hosts WHERE n = '10.0.7.0/24';
 SELECT n, a FROM hosts WHERE n < '10.0.8.0/24' ORDER BY n DESC, a;
 SELECT id FROM hosts WHERE a << '10.0.16.0/20' ORDER BY a;
+EXPLAIN (COSTS OFF) SELECT id FROM hosts WHERE a = '10.0.3.232';
 RESET enable_seqscan;
 INSERT INTO hosts VALUES (505, '10.0.3.232');
 SELECT id FROM hosts WHERE host(a) = '10.0.3.232' ORDER BY id;

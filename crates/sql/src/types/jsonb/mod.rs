@@ -4,7 +4,7 @@
 //! PostgreSQL's order (the shorter first, then by their bytes) and none twice. [`Json`] is that text taken apart, which
 //! functions work on; [`order`] gives it a code whose bytes are in the values' order.
 
-mod order;
+pub mod order;
 mod read;
 
 #[cfg(test)]

@@ -15,12 +15,12 @@ use std::cmp::Ordering;
 use super::{Json, read};
 use crate::types::keycode::encode_numeric;
 
-const NULL: u8 = 0x00;
-const STRING: u8 = 0x01;
-const NUMBER: u8 = 0x02;
-const BOOL: u8 = 0x03;
-const ARRAY: u8 = 0x10;
-const OBJECT: u8 = 0x11;
+pub const NULL: u8 = 0x00;
+pub const STRING: u8 = 0x01;
+pub const NUMBER: u8 = 0x02;
+pub const BOOL: u8 = 0x03;
+pub const ARRAY: u8 = 0x10;
+pub const OBJECT: u8 = 0x11;
 
 /// Ends a string, which has no such byte.
 const END: u8 = 0x00;
