@@ -4,7 +4,7 @@ use syntax::ast::{self, Indirection, LikeKind, Literal, Loc, Quantifier};
 
 use crate::error::{Result, SqlError, bail, check_stack, sql_error};
 use crate::func::{self, CastUse, Function, Order};
-use crate::types::{Datum, TypeId};
+use crate::types::{Datum, TypeId, TypeInfo, type_info};
 
 use super::func::no_sets_in;
 use super::tree::{
@@ -517,6 +517,9 @@ impl Binder<'_, '_> {
         }
         if let Some(target) = target {
             let element = element_of(target.id).expect("the caller looked");
+            let is_array =
+                |expr: &Expr| type_info(expr.type_id()).is_some_and(TypeInfo::is_array);
+            let nested = nested || elements.iter().any(is_array);
             let to = if nested { target.id } else { element };
             let mut fitted = Vec::with_capacity(elements.len());
             for expr in elements {
