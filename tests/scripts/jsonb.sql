@@ -60,6 +60,54 @@ SELECT jsonb_insert('[1, 2]', '{0}', '9'), jsonb_insert('[1, 2]', '{0}', '9', tr
   jsonb_insert('[1, 2]', '{7}', '9'), jsonb_insert('[1, 2]', '{-7}', '9'), jsonb_insert('{"a": 1}', '{b}', '9'), jsonb_insert('{"a": [1]}', '{a,0}', '9'), jsonb_insert('[]', '{3}', '1');
 SELECT jsonb_insert('{"a": 1}', '{a}', '9');
 SELECT jsonb_strip_nulls('{"a": null, "b": [null, {"c": null}], "d": {"e": null}}'), jsonb_strip_nulls('null');
+SELECT jsonb_set_lax('{"a": 1}', '{a}', NULL), jsonb_set_lax('{"a": 1}', '{a}', NULL, true, 'delete_key'), jsonb_set_lax('{"a": 1}', '{b}', NULL, true, 'return_target'),
+  jsonb_set_lax('{"a": 1}', '{b}', '2'), jsonb_set_lax('{"a": 1}', '{b}', NULL, false), jsonb_set_lax(NULL, '{b}', '1'), jsonb_set_lax('{"a": 1}', '{a}', '2', NULL);
+SELECT jsonb_set_lax('{"a": 1}', '{a}', NULL, true, 'raise_exception');
+SELECT jsonb_set_lax('{"a": 1}', '{a}', NULL, true, 'other');
+SELECT jsonb_set_lax('{"a": 1}', '{a}', NULL, true, NULL);
+SELECT jsonb_object('{b,1,a,x}'), jsonb_object('{{b,1},{a,NULL},{b,3}}'), jsonb_object('{a,b}', '{1,NULL}'), jsonb_object('{}');
+SELECT jsonb_object('{a}');
+SELECT jsonb_object('{NULL,1}');
+SELECT jsonb_object('{a,b}', '{1}');
+-- Subscripts.
+SELECT j['a'], j['a'][1], j['a'][1]['b'], j['a'][-1], j['x'], j['a']['1'], j[NULL], j['s'][0], j['a'][7], (j['a'])[0], pg_typeof(j['a'])
+  FROM (VALUES ('{"a": [1, {"b": "c"}], "s": "x"}'::jsonb)) t(j);
+SELECT ('[1, 2]'::jsonb)[1], ('[1, 2]'::jsonb)[1::int2], ('{"1": 2}'::jsonb)[1], ('5'::jsonb)[0], (NULL::jsonb)['a'], ('{"a": 1}'::jsonb)['a'::varchar];
+SELECT ('{"a": 1}'::jsonb)['a':'b'];
+SELECT ('{"a": 1}'::jsonb)[:];
+SELECT ('{"a": 1}'::jsonb)[1::bigint];
+SELECT ('{"a": 1}'::jsonb)[1.5];
+SELECT ('{"a": 1}'::json)['a'];
+CREATE TABLE js (id int, j jsonb);
+INSERT INTO js (id, j['a']) VALUES (1, '1');
+INSERT INTO js (id, j[1]) VALUES (2, '"x"');
+INSERT INTO js (id, j['a'][2]['b']) VALUES (3, '{"c": 1}');
+INSERT INTO js VALUES (4, '{"a": [1, 2], "s": 5}'), (5, NULL), (6, '[]'), (7, '{"a": {}}');
+SELECT * FROM js ORDER BY id;
+UPDATE js SET j['k'] = '[7]' WHERE id IN (1, 3, 4, 5, 7);
+UPDATE js SET j['a'][0] = '9' WHERE id IN (3, 4);
+UPDATE js SET j['a'][4] = 'null', j['z']['y'] = '1' WHERE id = 4;
+UPDATE js SET j[2] = NULL WHERE id = 6;
+UPDATE js SET j[-1]['x'] = 'true' WHERE id = 2;
+UPDATE js SET j['a']['n'][1] = '1', j['a']['m'] = to_jsonb(id) WHERE id = 7 RETURNING j['a'];
+SELECT * FROM js ORDER BY id;
+UPDATE js SET j['s']['t'] = '1' WHERE id = 4;
+UPDATE js SET j[-9] = '1' WHERE id = 6;
+UPDATE js SET j['a'] = '1' WHERE id = 6;
+UPDATE js SET j[NULL] = '1' WHERE id = 6;
+UPDATE js SET j['a'] = 1 WHERE id = 4;
+UPDATE js SET j['a':'b'] = '1' WHERE id = 4;
+UPDATE js SET j = '5' WHERE id = 6;
+UPDATE js SET j[0] = '1' WHERE id = 6;
+CREATE INDEX ON js ((j['k']));
+SELECT indexdef FROM pg_indexes WHERE tablename = 'js';
+SELECT id FROM js WHERE j['k'] = '[7]' AND j['a'][0] = '9' ORDER BY id;
+PREPARE part (text, int) AS SELECT id, j[$1][$2] FROM js WHERE j[$1][$2] IS NOT NULL ORDER BY id;
+EXECUTE part ('a', 0);
+CREATE VIEW jsv AS SELECT id, j['a'][0] AS first FROM js;
+SELECT * FROM jsv WHERE first IS NOT NULL ORDER BY id;
+DROP TABLE js CASCADE;
+SELECT v, jsonb_hash(v) FROM (VALUES ('1'::jsonb), ('1.00'), ('"a"'), ('true'), ('false'), ('null'), ('[]'), ('{}'), ('[1, [2, "x"]]'), ('{"a": 1, "b": {"c": null}}'), ('0')) t(v);
 -- Rows of entries.
 SELECT * FROM jsonb_array_elements('[1, "a", null, {"b": [2]}]');
 SELECT jsonb_array_elements_text('[1, "a", null, {"b": [2]}]');
@@ -73,6 +121,31 @@ SELECT * FROM jsonb_each('[]');
 SELECT * FROM jsonb_each_text('1');
 SELECT jsonb_object_keys('[]');
 SELECT jsonb_object_keys('1');
+-- Objects as rows.
+SELECT * FROM jsonb_to_record('{"a": 1, "b": "x\"y", "c": [1, 2], "d": {"e": null}, "f": "2024-02-29", "g": null, "n": 1.50}')
+  AS x(a int, b text, c int[], d jsonb, f date, g text, missing int, n numeric(5, 1));
+SELECT * FROM json_to_record('{"a" : 1e2, "b": {"x":  1}, "c": [[1, 2], [3, null]], "d": "[1,  2]", "a": "7", "t": true, "l": [ 1,"a" ]}')
+  AS x(a int, b json, c int[], d jsonb, t bool, l text);
+SELECT * FROM jsonb_to_recordset('[{"a": 1, "b": "foo"}, {"b": null, "c": true}, {}]') AS x(a int, b varchar(2), c bool);
+SELECT * FROM jsonb_to_recordset('[{"a": 1, "b": "fo"}, {"b": null, "c": true}, {}]') AS x(a int, b varchar(2), c bool);
+SELECT x.a, y.b FROM json_to_recordset('[{"a": 1, "r": [{"b": 2}, {"b": 3}]}, {"a": 4, "r": []}]') AS x(a int, r json), json_to_recordset(x.r) AS y(b int);
+SELECT * FROM ROWS FROM (jsonb_to_recordset('[{"a": 1}, {"a": 2}]') AS (a int), generate_series(1, 3)) AS t(a, n);
+SELECT * FROM jsonb_to_record('{"c": ["a", ["b"]]}') AS x(c text[]);
+SELECT * FROM jsonb_to_record('{"c": [[1], [1, 2]]}') AS x(c int[]);
+SELECT * FROM jsonb_to_record('{"c": 5}') AS x(c int[]);
+SELECT * FROM jsonb_to_record('{"c": []}') AS x(c int[]);
+SELECT * FROM jsonb_to_record('{"a": "x"}') AS x(a int);
+SELECT * FROM jsonb_to_record('[]') AS x(a int);
+SELECT * FROM json_to_record('1') AS x(a int);
+SELECT * FROM jsonb_to_recordset('{}') AS x(a int);
+SELECT * FROM json_to_recordset('{}') AS x(a int);
+SELECT * FROM json_to_recordset('1') AS x(a int);
+SELECT * FROM jsonb_to_recordset('[1]') AS x(a int);
+SELECT * FROM json_to_recordset('[1]') AS x(a int);
+SELECT * FROM jsonb_to_record(NULL) AS x(a int);
+SELECT * FROM jsonb_to_record('{}');
+SELECT jsonb_to_record('{"a": 1}');
+SELECT json_strip_nulls('{"a" : null, "b": [null, {"c": null, "d" : "x\u0041\n"}], "e" : 1.0, "f": {}}'), json_strip_nulls('null'), json_strip_nulls('[ 1 , null ]');
 -- SQL's values to JSON.
 SET TimeZone = 'UTC';
 SELECT to_jsonb(1), to_jsonb(1.50), to_jsonb('a"b'::text), to_jsonb(true), to_jsonb(NULL::int), to_jsonb('NaN'::float8), to_jsonb('Infinity'::float4), to_jsonb(1e20::float8),

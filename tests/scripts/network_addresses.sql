@@ -38,6 +38,7 @@ SELECT a, b, a << b, a <<= b, a >> b, a >>= b, a && b, a = b, a < b FROM (VALUES
 SELECT min(i), max(i), count(DISTINCT i) FROM (VALUES ('10.0.0.1'::inet), ('10.0.0.1/32'), ('10.0.0.1/8'), ('::1')) t(i);
 SELECT '10.0.0.0/8'::cidr = '10.0.0.0/8'::inet, '10.0.0.1'::inet IN ('10.0.0.2', '10.0.0.1'), '10.0.0.0/8'::cidr::inet, '10.0.0.1'::inet::varchar, '10.0.0.1/24'::text::inet;
 SELECT '{10.0.0.1,::1/64,NULL}'::inet[], ARRAY['10/8'::cidr];
+SELECT i, hashinet(i) FROM (VALUES ('10.0.0.1'::inet), ('10.0.0.1/8'), ('::1'), ('2001:db8::/32')) t(i);
 -- In tables.
 CREATE TABLE hosts (id int, a inet, n cidr);
 INSERT INTO hosts SELECT i, '10.0.0.0'::inet + i * 1000, network(set_masklen('10.0.0.0'::inet + i * 1000, 24)) FROM generate_series(1, 500) i;

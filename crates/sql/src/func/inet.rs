@@ -1,6 +1,7 @@
 //! Addresses: `inet` and `cidr`.
 
 use super::bodies::{Bodies, comparisons, scalars};
+use super::hash::hash_bytes;
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Datum, Inet, TypeId};
 
@@ -25,6 +26,12 @@ const NETWORKS: Bodies = scalars! {
     "network_sup" => |_, a| Ok(Datum::Bool(is_longer(&a[1], &a[0]) && within(&a[1], &a[0])));
     "network_supeq" => |_, a| Ok(Datum::Bool(within(&a[1], &a[0])));
     "network_overlap" => |_, a| Ok(Datum::Bool(within(&a[0], &a[1]) || within(&a[1], &a[0])));
+    "hashinet" => |_, a| {
+        let inet = a[0].as_inet();
+        let mut bytes = vec![inet.family(), inet.bits()];
+        bytes.extend_from_slice(inet.address());
+        Ok(Datum::Int4(hash_bytes(&bytes) as i32))
+    };
     "inet_same_family" => |_, a| {
         Ok(Datum::Bool(a[0].as_inet().is_v6() == a[1].as_inet().is_v6()))
     };

@@ -118,11 +118,15 @@ impl Inet {
         if self.bits == self.max_bits() { self.host() } else { self.with_length() }
     }
 
+    /// The version as the protocol calls it.
+    pub fn family(&self) -> u8 {
+        if self.is_v6 { FAMILY_V6 } else { FAMILY_V4 }
+    }
+
     /// What is sent: family, bits, whether it is `cidr`, the length of the address, the address.
     pub fn send(&self, is_cidr: bool, out: &mut Vec<u8>) {
-        let family = if self.is_v6 { FAMILY_V6 } else { FAMILY_V4 };
         let length = self.address().len() as u8;
-        out.extend_from_slice(&[family, self.bits, u8::from(is_cidr), length]);
+        out.extend_from_slice(&[self.family(), self.bits, u8::from(is_cidr), length]);
         out.extend_from_slice(self.address());
     }
 

@@ -97,7 +97,7 @@ fn wrong_dimensions() -> SqlError {
 }
 
 /// An object of names and texts in turn, or of rows of both.
-fn object_of_texts(array: &Array) -> Result<Datum> {
+pub(in crate::func) fn object_of_texts(array: &Array) -> Result<Datum> {
     match array.dims[..] {
         [] => {}
         [dim] if dim.len % 2 == 0 => {}
@@ -113,7 +113,7 @@ fn object_of_texts(array: &Array) -> Result<Datum> {
     object_of(pairs)
 }
 
-fn object_of_pairs(names: &Array, values: &Array) -> Result<Datum> {
+pub(in crate::func) fn object_of_pairs(names: &Array, values: &Array) -> Result<Datum> {
     if names.dims.len() > 1 || names.dims.len() != values.dims.len() {
         return Err(wrong_dimensions());
     }

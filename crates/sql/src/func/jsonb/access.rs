@@ -3,18 +3,20 @@
 use super::{as_text, kind_name, path_index, stored, tree};
 use crate::error::{Result, bail};
 use crate::func::bodies::{Bodies, scalars};
+use crate::func::{check_length, checkpoint};
+use crate::steps::Steps;
 use crate::types::Datum;
 use crate::types::jsonb::{Json, position};
 
 pub(super) const BODIES: Bodies = scalars! {
-    "jsonb_object_field" => |_, a| part(tree(&a[0]).field(a[1].as_text()));
-    "jsonb_object_field_text" => |_, a| Ok(text(tree(&a[0]).field(a[1].as_text())));
-    "jsonb_array_element" => |_, a| part(element(&tree(&a[0]), a[1].as_int4()));
-    "jsonb_array_element_text" => |_, a| Ok(text(element(&tree(&a[0]), a[1].as_int4())));
-    "jsonb_extract_path" => |_, a| part(at_path(&tree(&a[0]), &a[1]));
-    "jsonb_extract_path_text" => |_, a| Ok(text(at_path(&tree(&a[0]), &a[1])));
-    "jsonb_typeof" => |_, a| Ok(kind_name(&tree(&a[0])).into());
-    "jsonb_array_length" => |_, a| match tree(&a[0]) {
+    "jsonb_object_field" => |_, a| part(tree(&a[0])?.field(a[1].as_text()));
+    "jsonb_object_field_text" => |_, a| text(tree(&a[0])?.field(a[1].as_text()));
+    "jsonb_array_element" => |_, a| part(element(&tree(&a[0])?, a[1].as_int4()));
+    "jsonb_array_element_text" => |_, a| text(element(&tree(&a[0])?, a[1].as_int4()));
+    "jsonb_extract_path" => |_, a| part(at_path(&tree(&a[0])?, &a[1]));
+    "jsonb_extract_path_text" => |_, a| text(at_path(&tree(&a[0])?, &a[1]));
+    "jsonb_typeof" => |_, a| Ok(kind_name(&tree(&a[0])?).into());
+    "jsonb_array_length" => |_, a| match tree(&a[0])? {
         Json::Array(elements) => Ok(Datum::Int4(elements.len() as i32)),
         Json::Object(_) => {
             bail!(INVALID_PARAMETER_VALUE, "cannot get array length of a non-array")
@@ -23,7 +25,8 @@ pub(super) const BODIES: Bodies = scalars! {
     };
     "jsonb_pretty" => |_, a| {
         let mut out = String::new();
-        write_indented(&tree(&a[0]), 0, &mut out);
+        write_indented(&tree(&a[0])?, 0, &mut out)?;
+        check_length(out.len())?;
         Ok(out.into())
     };
 };
@@ -32,8 +35,8 @@ fn part(found: Option<&Json>) -> Result<Datum> {
     found.map_or(Ok(Datum::Null), stored)
 }
 
-fn text(found: Option<&Json>) -> Datum {
-    found.map_or(Datum::Null, as_text)
+fn text(found: Option<&Json>) -> Result<Datum> {
+    found.map_or(Ok(Datum::Null), as_text)
 }
 
 /// A value that is no array but stands alone is the one element of itself.
@@ -46,7 +49,13 @@ fn element(value: &Json, index: i32) -> Option<&Json> {
 
 /// What a path leads to; nothing where one of its elements is null.
 fn at_path<'v>(value: &'v Json, path: &Datum) -> Option<&'v Json> {
-    let path = texts_of_any_shape(path);
+    part_at(value, texts_of_any_shape(path).into_iter())
+}
+
+pub(super) fn part_at<'v, 'p>(
+    value: &'v Json,
+    path: impl Iterator<Item = Option<&'p str>>,
+) -> Option<&'v Json> {
     let mut at = value;
     for step in path {
         let step = step?;
@@ -69,7 +78,7 @@ fn texts_of_any_shape(path: &Datum) -> Vec<Option<&str>> {
 }
 
 /// `jsonb_pretty`: an entry a line, four blanks for each level.
-fn write_indented(value: &Json, level: usize, out: &mut String) {
+fn write_indented(value: &Json, level: usize, out: &mut String) -> Result<()> {
     let line = |level: usize, out: &mut String| {
         out.push('\n');
         out.extend(std::iter::repeat_n("    ", level));
@@ -80,7 +89,7 @@ fn write_indented(value: &Json, level: usize, out: &mut String) {
             for (i, element) in elements.iter().enumerate() {
                 out.push_str(if i > 0 { "," } else { "" });
                 line(level + 1, out);
-                write_indented(element, level + 1, out);
+                write_indented(element, level + 1, out)?;
             }
             line(level, out);
             out.push(']');
@@ -92,11 +101,12 @@ fn write_indented(value: &Json, level: usize, out: &mut String) {
                 line(level + 1, out);
                 crate::types::jsonb::write_string(key, out);
                 out.push_str(": ");
-                write_indented(value, level + 1, out);
+                write_indented(value, level + 1, out)?;
             }
             line(level, out);
             out.push('}');
         }
-        scalar => scalar.write(out),
+        scalar => scalar.write(out, &mut Steps::default())?,
     }
+    checkpoint()
 }

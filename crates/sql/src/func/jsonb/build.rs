@@ -8,7 +8,7 @@ use crate::error::{Result, bail, sql_error};
 use crate::exec::spill::values_bytes;
 use crate::func::aggregate::Aggregates;
 use crate::func::bodies::{Bodies, scalars};
-use crate::func::json::{write_name, write_value};
+use crate::func::json::{object_of_pairs, object_of_texts, write_name, write_value};
 use crate::func::quote::variadic_arguments;
 use crate::func::{Accumulator, Context, check_length};
 use crate::types::jsonb::{self, Json};
@@ -31,6 +31,10 @@ pub(super) const BODIES: Bodies = scalars! {
             return Ok(Datum::Null);
         }
         build_object(cx, &variadic_arguments(cx, a, 0))
+    };
+    "jsonb_object" => |_, a| from_json(&object_of_texts(a[0].as_array())?);
+    "jsonb_object_two_arg" => |_, a| {
+        from_json(&object_of_pairs(a[0].as_array(), a[1].as_array())?)
     };
     "jsonb_build_object_noargs" => |_, _| stored(&Json::Object(Vec::new()));
 };
@@ -68,11 +72,15 @@ fn to_key(type_id: TypeId, value: &Datum, io: &IoContext<'_>) -> Result<Arc<str>
 
 fn to_json(type_id: TypeId, value: &Datum, io: &IoContext<'_>) -> Result<Json> {
     if let Datum::Jsonb(text) = value {
-        return Ok(jsonb::read(text));
+        return jsonb::take_apart(text);
     }
     let mut text = Vec::new();
     write_value(type_id, value, io, &mut text)?;
     reread(&text)
+}
+
+fn from_json(value: &Datum) -> Result<Datum> {
+    stored(&jsonb::parse(value.as_text())?)
 }
 
 fn reread(text: &[u8]) -> Result<Json> {

@@ -8,16 +8,16 @@ use crate::types::Datum;
 use crate::types::jsonb::Json;
 
 pub(super) const BODIES: Bodies = scalars! {
-    "jsonb_contains" => |_, a| contains_whole(&tree(&a[0]), &tree(&a[1])).map(Datum::Bool);
-    "jsonb_contained" => |_, a| contains_whole(&tree(&a[1]), &tree(&a[0])).map(Datum::Bool);
-    "jsonb_exists" => |_, a| Ok(Datum::Bool(has_key(&tree(&a[0]), a[1].as_text())));
+    "jsonb_contains" => |_, a| contains_whole(&tree(&a[0])?, &tree(&a[1])?).map(Datum::Bool);
+    "jsonb_contained" => |_, a| contains_whole(&tree(&a[1])?, &tree(&a[0])?).map(Datum::Bool);
+    "jsonb_exists" => |_, a| Ok(Datum::Bool(has_key(&tree(&a[0])?, a[1].as_text())));
     "jsonb_exists_any" => |_, a| {
-        let value = tree(&a[0]);
+        let value = tree(&a[0])?;
         let keys = texts(a[1].as_array())?;
         Ok(Datum::Bool(keys.into_iter().flatten().any(|key| has_key(&value, key))))
     };
     "jsonb_exists_all" => |_, a| {
-        let value = tree(&a[0]);
+        let value = tree(&a[0])?;
         let keys = texts(a[1].as_array())?;
         Ok(Datum::Bool(keys.into_iter().flatten().all(|key| has_key(&value, key))))
     };

@@ -7,14 +7,17 @@ mod access;
 mod build;
 mod change;
 mod contain;
+mod subscript;
 mod unnest;
 
 use super::bodies::{Bodies, comparisons, scalars};
+use super::hash::{hash_bytes, hash_numeric};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::jsonb::{self, Json};
 use crate::types::{Array, Datum, Numeric, TypeId};
 
 pub(super) use build::AGGREGATES;
+pub(crate) use subscript::{json_part, json_with_part};
 
 pub(super) const ROOMS: &[Bodies] = &[
     access::BODIES,
@@ -30,7 +33,16 @@ const COMPARE: Bodies = comparisons!(JSONB, "jsonb_eq" "jsonb_ne" "jsonb_lt" "js
     "jsonb_ge" "jsonb_cmp");
 
 const CASTS: Bodies = scalars! {
-    "jsonb_bool" => |_, a| match tree(&a[0]) {
+    "jsonb_hash" => |_, a| {
+        let value = tree(&a[0])?;
+        if value == Json::Array(Vec::new()) || value == Json::Object(Vec::new()) {
+            return Ok(Datum::Int4(0));
+        }
+        let mut hash = if value.is_scalar() { HASH_OF_ARRAY } else { 0 };
+        mix_hash(&value, &mut hash);
+        Ok(Datum::Int4(hash as i32))
+    };
+    "jsonb_bool" => |_, a| match tree(&a[0])? {
         Json::Bool(value) => Ok(Datum::Bool(value)),
         other => Err(no_cast(&other, "boolean")),
     };
@@ -54,8 +66,34 @@ const CASTS: Bodies = scalars! {
     };
 };
 
+/// What an array and an object begin with (`JB_FARRAY`, `JB_FOBJECT`).
+const HASH_OF_ARRAY: u32 = 0x4000_0000;
+const HASH_OF_OBJECT: u32 = 0x2000_0000;
+
+/// PostgreSQL's hash, entry by entry.
+fn mix_hash(value: &Json, hash: &mut u32) {
+    let mut mix = |scalar: u32| *hash = hash.rotate_left(1) ^ scalar;
+    match value {
+        Json::Null => mix(1),
+        Json::Bool(value) => mix(if *value { 2 } else { 4 }),
+        Json::Number(number) => mix(hash_numeric(number)),
+        Json::String(text) => mix(hash_bytes(text.as_bytes())),
+        Json::Array(elements) => {
+            *hash ^= HASH_OF_ARRAY;
+            elements.iter().for_each(|element| mix_hash(element, hash));
+        }
+        Json::Object(pairs) => {
+            *hash ^= HASH_OF_OBJECT;
+            for (key, value) in pairs {
+                *hash = hash.rotate_left(1) ^ hash_bytes(key.as_bytes());
+                mix_hash(value, hash);
+            }
+        }
+    }
+}
+
 fn number(value: &Datum, wanted: &str) -> Result<Numeric> {
-    match tree(value) {
+    match tree(value)? {
         Json::Number(number) => Ok(number),
         other => Err(no_cast(&other, wanted)),
     }
@@ -87,8 +125,8 @@ fn kind_name(value: &Json) -> &'static str {
 }
 
 /// An argument, taken apart.
-fn tree(value: &Datum) -> Json {
-    jsonb::read(value.as_jsonb())
+fn tree(value: &Datum) -> Result<Json> {
+    jsonb::take_apart(value.as_jsonb())
 }
 
 /// A result.
@@ -99,15 +137,11 @@ fn stored(value: &Json) -> Result<Datum> {
 }
 
 /// As `->>` and its kin give it: null for JSON's null, a string without its quotes.
-fn as_text(value: &Json) -> Datum {
+fn as_text(value: &Json) -> Result<Datum> {
     match value {
-        Json::Null => Datum::Null,
-        Json::String(text) => Datum::text(&**text),
-        other => {
-            let mut text = String::new();
-            other.write(&mut text);
-            Datum::from(text)
-        }
+        Json::Null => Ok(Datum::Null),
+        Json::String(text) => Ok(Datum::text(&**text)),
+        other => other.to_text().map(Datum::from),
     }
 }
 

@@ -9,12 +9,9 @@ use crate::types::{Datum, Record, TypeId};
 
 pub(super) const BODIES: Bodies = &[
     ("jsonb_array_elements", Body::Set(|_, a| elements(&a[0], stored))),
-    ("jsonb_array_elements_text", Body::Set(|_, a| elements(&a[0], |e| Ok(as_text(e))))),
+    ("jsonb_array_elements_text", Body::Set(|_, a| elements(&a[0], as_text))),
     ("jsonb_each", Body::Set(|_, a| pairs(&a[0], "jsonb_each", TypeId::JSONB, stored))),
-    (
-        "jsonb_each_text",
-        Body::Set(|_, a| pairs(&a[0], "jsonb_each_text", TypeId::TEXT, |v| Ok(as_text(v)))),
-    ),
+    ("jsonb_each_text", Body::Set(|_, a| pairs(&a[0], "jsonb_each_text", TypeId::TEXT, as_text))),
     ("jsonb_object_keys", Body::Set(|_, a| keys(&a[0]))),
 ];
 
@@ -22,7 +19,7 @@ pub(super) const BODIES: Bodies = &[
 type Shape = fn(&Json) -> Result<Datum>;
 
 fn elements(value: &Datum, shape: Shape) -> Result<Rows> {
-    match tree(value) {
+    match tree(value)? {
         Json::Array(elements) => Ok(Box::new(elements.into_iter().map(move |e| shape(&e)))),
         Json::Object(_) => bail!(INVALID_PARAMETER_VALUE, "cannot extract elements from an object"),
         _ => bail!(INVALID_PARAMETER_VALUE, "cannot extract elements from a scalar"),
@@ -30,7 +27,7 @@ fn elements(value: &Datum, shape: Shape) -> Result<Rows> {
 }
 
 fn pairs(value: &Datum, function: &str, value_type: TypeId, shape: Shape) -> Result<Rows> {
-    let Json::Object(pairs) = tree(value) else {
+    let Json::Object(pairs) = tree(value)? else {
         bail!(INVALID_PARAMETER_VALUE, "cannot call {function} on a non-object");
     };
     Ok(Box::new(pairs.into_iter().map(move |(key, value)| {
@@ -40,7 +37,7 @@ fn pairs(value: &Datum, function: &str, value_type: TypeId, shape: Shape) -> Res
 }
 
 fn keys(value: &Datum) -> Result<Rows> {
-    match tree(value) {
+    match tree(value)? {
         Json::Object(pairs) => {
             Ok(Box::new(pairs.into_iter().map(|(key, _)| Ok(Datum::text(&*key)))))
         }

@@ -11,12 +11,14 @@ mod read;
 mod tests;
 
 pub use order::{compare, write_code};
-pub use read::{parse, read};
+pub(crate) use read::{MAX_ELEMENTS, too_many_elements};
+pub use read::{parse, read, take_apart};
 
 use std::sync::Arc;
 
 use super::Numeric;
 use crate::error::{Result, too_deep};
+use crate::steps::Steps;
 
 /// Values may lie in each other this deep: whatever looks into them recurses.
 pub const DEPTH_MAX: usize = 500;
@@ -74,7 +76,7 @@ impl Json {
     }
 
     /// Appends the canonical text.
-    pub fn write(&self, out: &mut String) {
+    pub fn write(&self, out: &mut String, steps: &mut Steps) -> Result<()> {
         match self {
             Json::Null => out.push_str("null"),
             Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
@@ -83,33 +85,41 @@ impl Json {
             Json::Array(elements) => {
                 out.push('[');
                 for (i, element) in elements.iter().enumerate() {
+                    steps.next()?;
                     out.push_str(if i > 0 { ", " } else { "" });
-                    element.write(out);
+                    element.write(out, steps)?;
                 }
                 out.push(']');
             }
             Json::Object(pairs) => {
                 out.push('{');
                 for (i, (key, value)) in pairs.iter().enumerate() {
+                    steps.next()?;
                     out.push_str(if i > 0 { ", " } else { "" });
                     write_string(key, out);
                     out.push_str(": ");
-                    value.write(out);
+                    value.write(out, steps)?;
                 }
                 out.push('}');
             }
         }
+        Ok(())
     }
 
-    /// The canonical text, which is what a value is kept as.
+    /// The canonical text.
+    pub fn to_text(&self) -> Result<String> {
+        let mut text = String::new();
+        self.write(&mut text, &mut Steps::default())?;
+        Ok(text)
+    }
+
+    /// The canonical text as it is kept.
     ///
     /// # Errors
     /// `54001` where values lie too deep in each other.
     pub fn to_stored(&self) -> Result<Arc<str>> {
         self.check_depth(0)?;
-        let mut text = String::new();
-        self.write(&mut text);
-        Ok(text.into())
+        Ok(self.to_text()?.into())
     }
 
     fn check_depth(&self, above: usize) -> Result<()> {

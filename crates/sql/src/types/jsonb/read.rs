@@ -9,20 +9,28 @@ use crate::types::numeric::{Numeric, overflow};
 use crate::types::scalar::invalid_syntax;
 use crate::types::{json, numeric};
 
+/// Most elements of an array, and most pairs of an object: PostgreSQL's limits.
+pub(crate) const MAX_ELEMENTS: usize = 33_554_431;
+const MAX_PAIRS: usize = 14_913_080;
+
 /// Reads what somebody has written.
 ///
 /// # Errors
 /// `22P02` for what is no JSON, `22P05` for `\u0000`, `22003` for numbers that `numeric` has no room for, `54001` for
-/// values too deep in each other.
+/// values too deep in each other, `54000` for too many entries.
 pub fn parse(text: &str) -> Result<Json> {
     json::check(text)?;
-    let mut reader = Reader { text, at: 0, depth: 0, steps: Steps::default() };
-    reader.value()
+    take_apart(text)
 }
 
-/// Takes a canonical text apart.
+/// Takes a canonical text apart, as long as nobody interrupts.
+pub fn take_apart(text: &str) -> Result<Json> {
+    Reader { text, at: 0, depth: 0, steps: Some(Steps::default()) }.value()
+}
+
+/// Takes a canonical text apart where nothing can be interrupted.
 pub fn read(text: &str) -> Json {
-    let mut reader = Reader { text, at: 0, depth: 0, steps: Steps::default() };
+    let mut reader = Reader { text, at: 0, depth: 0, steps: None };
     reader.value().expect("a canonical text was read before it was written")
 }
 
@@ -31,7 +39,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    steps: Steps,
+    steps: Option<Steps>,
 }
 
 impl Reader<'_> {
@@ -67,6 +75,10 @@ impl Reader<'_> {
         Ok(value)
     }
 
+    fn step(&mut self) -> Result<()> {
+        self.steps.as_mut().map_or(Ok(()), Steps::next)
+    }
+
     fn word(&mut self, len: usize, value: Json) -> Json {
         self.at += len;
         value
@@ -75,7 +87,10 @@ impl Reader<'_> {
     fn array(&mut self) -> Result<Json> {
         let mut elements = Vec::new();
         while !self.ends(b']') {
-            self.steps.next()?;
+            self.step()?;
+            if elements.len() == MAX_ELEMENTS {
+                return Err(too_many_elements());
+            }
             elements.push(self.value()?);
         }
         Ok(Json::Array(elements))
@@ -84,7 +99,10 @@ impl Reader<'_> {
     fn object(&mut self) -> Result<Json> {
         let mut pairs = Vec::new();
         while !self.ends(b'}') {
-            self.steps.next()?;
+            self.step()?;
+            if pairs.len() == MAX_PAIRS {
+                return Err(too_many_pairs());
+            }
             let key = self.string()?;
             self.peek();
             self.at += 1;
@@ -205,3 +223,19 @@ impl Reader<'_> {
 }
 
 const NO_LOW_SURROGATE: &str = "Unicode low surrogate must follow a high surrogate.";
+
+#[cold]
+pub(crate) fn too_many_elements() -> SqlError {
+    sql_error!(
+        PROGRAM_LIMIT_EXCEEDED,
+        "number of jsonb array elements exceeds the maximum allowed ({MAX_ELEMENTS})"
+    )
+}
+
+#[cold]
+fn too_many_pairs() -> SqlError {
+    sql_error!(
+        PROGRAM_LIMIT_EXCEEDED,
+        "number of jsonb object pairs exceeds the maximum allowed ({MAX_PAIRS})"
+    )
+}

@@ -1,9 +1,7 @@
 use super::{Json, compare, parse};
 
 fn canonical(text: &str) -> String {
-    let mut out = String::new();
-    parse(text).unwrap().write(&mut out);
-    out
+    parse(text).unwrap().to_text().unwrap()
 }
 
 #[test]
