@@ -90,3 +90,6 @@ drop table docs;
 SELECT '{"a":1 2}'::json;
 SELECT '[1 2]'::json;
 SELECT '[tru]'::json;
+SELECT '{ "x\'::json;
+SELECT '["a\u12'::json;
+SELECT '["a\u12"]'::json;

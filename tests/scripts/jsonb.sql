@@ -56,6 +56,8 @@ SELECT jsonb_set('[1]', '{a}', '2');
 SELECT jsonb_set('{"a": [1]}', '{a,b}', '2');
 SELECT jsonb_set('{"a": 1}', '{NULL}', '2');
 SELECT jsonb_set('1', '{a}', '2');
+SELECT jsonb_insert('{"a": true}', '{a,NULL}', '2');
+SELECT jsonb_set('{"a": {"b": 1}}', '{a,c,NULL}', '2');
 SELECT jsonb_insert('[1, 2]', '{0}', '9'), jsonb_insert('[1, 2]', '{0}', '9', true), jsonb_insert('[1, 2]', '{-1}', '9'), jsonb_insert('[1, 2]', '{-1}', '9', true),
   jsonb_insert('[1, 2]', '{7}', '9'), jsonb_insert('[1, 2]', '{-7}', '9'), jsonb_insert('{"a": 1}', '{b}', '9'), jsonb_insert('{"a": [1]}', '{a,0}', '9'), jsonb_insert('[]', '{3}', '1');
 SELECT jsonb_insert('{"a": 1}', '{a}', '9');

@@ -144,7 +144,7 @@ impl Lexer<'_> {
                                         end,
                                     ));
                                 }
-                                None => return Err(self.ended()),
+                                None => return Err(self.unclosed(start)),
                             }
                         }
                     }
@@ -154,13 +154,18 @@ impl Lexer<'_> {
                         let detail = format!("Escape sequence \"\\{bad}\" is invalid.");
                         return Err(self.invalid(&detail, end));
                     }
-                    None => return Err(self.ended()),
+                    None => return Err(self.unclosed(start)),
                 },
                 _ => {}
             }
         }
+        Err(self.unclosed(start))
+    }
+
+    #[cold]
+    fn unclosed(&self, start: usize) -> SqlError {
         let detail = format!("Token \"{}\" is invalid.", &self.text[start..]);
-        Err(self.invalid(&detail, self.text.len()))
+        self.invalid(&detail, self.text.len())
     }
 
     /// A number or one of the three words; anything else is a token of letters and digits, or a

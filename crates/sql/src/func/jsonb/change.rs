@@ -174,10 +174,10 @@ pub(super) fn apply(
     level: usize,
     change: &Change,
 ) -> Result<()> {
+    let step = path[level].ok_or_else(|| null_step(level))?;
     let is_last = level + 1 == path.len();
     match value {
         Json::Object(pairs) => {
-            let step = path[level].ok_or_else(|| null_step(level))?;
             let found = pairs.iter().position(|(key, _)| **key == *step);
             match (found, change) {
                 (Some(at), _) if !is_last => apply(&mut pairs[at].1, path, level + 1, change)?,
@@ -197,7 +197,6 @@ pub(super) fn apply(
             }
         }
         Json::Array(elements) => {
-            let step = path[level].ok_or_else(|| null_step(level))?;
             let index = path_index(step).ok_or_else(|| no_index(level, step))?;
             match position(elements.len(), index.into()) {
                 Some(at) if !is_last => apply(&mut elements[at], path, level + 1, change)?,
