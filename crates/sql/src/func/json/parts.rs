@@ -123,7 +123,7 @@ fn strip(value: &str, out: &mut String) -> Result<()> {
 }
 
 /// A part as text: a string without its quotes, and null is SQL's.
-fn text(part: Option<&str>) -> Result<Datum> {
+pub(in crate::func) fn text(part: Option<&str>) -> Result<Datum> {
     let Some(part) = part else { return Ok(Datum::Null) };
     match part.trim_start() {
         "null" => Ok(Datum::Null),
@@ -133,7 +133,7 @@ fn text(part: Option<&str>) -> Result<Datum> {
 }
 
 /// The value of the last member of that name; none of what is no object.
-fn field<'a>(value: &'a str, name: &str) -> Result<Option<&'a str>> {
+pub(in crate::func) fn field<'a>(value: &'a str, name: &str) -> Result<Option<&'a str>> {
     let mut reader = Reader::new(value);
     if reader.first() != b'{' {
         return Ok(None);
@@ -148,7 +148,7 @@ fn field<'a>(value: &'a str, name: &str) -> Result<Option<&'a str>> {
 }
 
 /// The element of that number, from the end where it is negative; none of what is no array.
-fn element(value: &str, index: i32) -> Result<Option<&str>> {
+pub(in crate::func) fn element(value: &str, index: i32) -> Result<Option<&str>> {
     let mut reader = Reader::new(value);
     if reader.first() != b'[' {
         return Ok(None);

@@ -1,20 +1,24 @@
 //! Parts of a value: `->`, `->>`, `#>`, `#>>`, and what it is.
+//!
+//! These are looked for in the text: what is asked for is most often a little of it.
 
-use super::{as_text, kind_name, path_index, stored, tree};
+use super::{kind_name, path_index, tree};
 use crate::error::{Result, bail};
 use crate::func::bodies::{Bodies, scalars};
-use crate::func::{check_length, checkpoint};
+use crate::func::{check_length, checkpoint, json};
 use crate::steps::Steps;
 use crate::types::Datum;
 use crate::types::jsonb::{Json, position};
 
 pub(super) const BODIES: Bodies = scalars! {
-    "jsonb_object_field" => |_, a| part(tree(&a[0])?.field(a[1].as_text()));
-    "jsonb_object_field_text" => |_, a| text(tree(&a[0])?.field(a[1].as_text()));
-    "jsonb_array_element" => |_, a| part(element(&tree(&a[0])?, a[1].as_int4()));
-    "jsonb_array_element_text" => |_, a| text(element(&tree(&a[0])?, a[1].as_int4()));
-    "jsonb_extract_path" => |_, a| part(at_path(&tree(&a[0])?, &a[1]));
-    "jsonb_extract_path_text" => |_, a| text(at_path(&tree(&a[0])?, &a[1]));
+    "jsonb_object_field" => |_, a| Ok(part(json::field(a[0].as_jsonb(), a[1].as_text())?));
+    "jsonb_object_field_text" => |_, a| {
+        json::text(json::field(a[0].as_jsonb(), a[1].as_text())?)
+    };
+    "jsonb_array_element" => |_, a| Ok(part(element(a[0].as_jsonb(), a[1].as_int4())?));
+    "jsonb_array_element_text" => |_, a| json::text(element(a[0].as_jsonb(), a[1].as_int4())?);
+    "jsonb_extract_path" => |_, a| Ok(part(at_path(&a[0], &a[1])?));
+    "jsonb_extract_path_text" => |_, a| json::text(at_path(&a[0], &a[1])?);
     "jsonb_typeof" => |_, a| Ok(kind_name(&tree(&a[0])?).into());
     "jsonb_array_length" => |_, a| match tree(&a[0])? {
         Json::Array(elements) => Ok(Datum::Int4(elements.len() as i32)),
@@ -31,41 +35,43 @@ pub(super) const BODIES: Bodies = scalars! {
     };
 };
 
-fn part(found: Option<&Json>) -> Result<Datum> {
-    found.map_or(Ok(Datum::Null), stored)
-}
-
-fn text(found: Option<&Json>) -> Result<Datum> {
-    found.map_or(Ok(Datum::Null), as_text)
+/// A part of a canonical text is one.
+pub(super) fn part(found: Option<&str>) -> Datum {
+    found.map_or(Datum::Null, |text| Datum::Jsonb(text.into()))
 }
 
 /// A value that is no array but stands alone is the one element of itself.
-fn element(value: &Json, index: i32) -> Option<&Json> {
-    if value.is_scalar() {
-        return position(1, index.into()).map(|_| value);
+fn element(value: &str, index: i32) -> Result<Option<&str>> {
+    if value.starts_with(['{', '[']) {
+        return json::element(value, index);
     }
-    value.element(index.into())
+    Ok(position(1, index.into()).map(|_| value))
 }
 
 /// What a path leads to; nothing where one of its elements is null.
-fn at_path<'v>(value: &'v Json, path: &Datum) -> Option<&'v Json> {
-    part_at(value, texts_of_any_shape(path).into_iter())
+fn at_path<'v>(value: &'v Datum, path: &Datum) -> Result<Option<&'v str>> {
+    part_at(value.as_jsonb(), texts_of_any_shape(path).into_iter())
 }
 
 pub(super) fn part_at<'v, 'p>(
-    value: &'v Json,
+    value: &'v str,
     path: impl Iterator<Item = Option<&'p str>>,
-) -> Option<&'v Json> {
+) -> Result<Option<&'v str>> {
     let mut at = value;
     for step in path {
-        let step = step?;
-        at = match at {
-            Json::Object(_) => at.field(step)?,
-            Json::Array(_) => at.element(path_index(step)?.into())?,
-            _ => return None,
+        let Some(step) = step else { return Ok(None) };
+        let next = match at.as_bytes()[0] {
+            b'{' => json::field(at, step)?,
+            b'[' => match path_index(step) {
+                Some(index) => json::element(at, index)?,
+                None => None,
+            },
+            _ => None,
         };
+        let Some(next) = next else { return Ok(None) };
+        at = next;
     }
-    Some(at)
+    Ok(Some(at))
 }
 
 /// The elements one after the other, or one null where any is null.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::access::part_at;
+use super::access::{part, part_at};
 use super::change::{Change, apply};
 use super::{stored, tree};
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::types::jsonb::{self, Json};
 pub(crate) fn json_part(value: &Datum, path: &[Datum]) -> Result<Datum> {
     let path: Vec<Arc<str>> = path.iter().map(step).collect();
     let steps = path.iter().map(|step| Some(&**step));
-    part_at(&tree(value)?, steps).map_or(Ok(Datum::Null), stored)
+    Ok(part(part_at(value.as_jsonb(), steps)?))
 }
 
 /// The value once this is there: what leads to it is made where it is missing, nulls fill the places before it.

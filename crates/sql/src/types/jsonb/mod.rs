@@ -69,12 +69,6 @@ impl Json {
         Some(&pairs[at].1)
     }
 
-    /// An element of an array, counted from the end if negative.
-    pub fn element(&self, index: i64) -> Option<&Json> {
-        let Json::Array(elements) = self else { return None };
-        elements.get(position(elements.len(), index)?)
-    }
-
     /// Appends the canonical text.
     pub fn write(&self, out: &mut String, steps: &mut Steps) -> Result<()> {
         match self {
