@@ -97,7 +97,7 @@ struct Column {
 fn columns(args: &[Datum], function: &str) -> Result<Vec<Column>> {
     let [_, Datum::Array(names), Datum::Array(types), Datum::Array(modifiers)] = args else {
         return Err(sql_error!(
-            INVALID_PARAMETER_VALUE,
+            FEATURE_NOT_SUPPORTED,
             "could not determine row type for result of {function}"
         )
         .with_hint(

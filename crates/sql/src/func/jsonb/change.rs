@@ -32,7 +32,7 @@ fn set_lax(args: &[Datum]) -> Result<Datum> {
         return Ok(Datum::Null);
     }
     if args[4].is_null() {
-        return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, TREATMENTS));
+        return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, TREATMENTS));
     }
     let set = |value| {
         let change = Change::Set { value, create: args[3].as_bool() };
