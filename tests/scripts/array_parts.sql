@@ -94,3 +94,9 @@ EXECUTE p (10, 2, 5);
 EXECUTE p (10, 3, NULL);
 EXECUTE p (10, NULL, 5);
 DROP TABLE a;
+-- A cast of ARRAY is one of its elements, or of the arrays in it.
+SELECT (ARRAY['{1,2}'::int2[], '{3,4}'::int2[]])::integer[][], ARRAY[ARRAY[1, 2], '{3,4}'::bigint[]]::text[], ARRAY['{1}'::int[], NULL]::int8[];
+SELECT ARRAY['{1,2}', '{3,4}']::int[];
+SELECT ARRAY['{1}'::text[], 'x']::text[];
+SELECT ARRAY['{1}'::int[], '{1,2}'::int[]]::int8[];
+SELECT ARRAY['{a}'::text[]]::int[];

@@ -86,6 +86,13 @@ select * from json_each('[]');
 select * from json_each('1');
 select '"\ud83d\ude00 \u00fc \/"'::json #>> '{}', '["\ud83d\ude00"]'::json ->> 0;
 drop table docs;
+-- Where an error lies.
+SELECT '{"a":1 2}'::json;
+SELECT '[1 2]'::json;
+SELECT '[tru]'::json;
+SELECT '{ "x\'::json;
+SELECT '["a\u12'::json;
+SELECT '["a\u12"]'::json;
 -- A function's row is what it yields, if that is no record.
 select e, e.value, e ->> 'a' from json_array_elements('[{"a": 1}, {"a": 2}]') e;
 select e -> 'a' from json_array_elements('[{"a": 1}]') as e (x);

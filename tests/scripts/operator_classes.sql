@@ -95,3 +95,28 @@ CREATE TABLE oc (b text);
 CREATE INDEX oc_h ON oc USING hash (b);
 \d oc_h
 DROP TABLE oc;
+-- Classes of patterns order by bytes, whatever the collation says.
+CREATE TABLE op (id int, t text COLLATE "de-x-icu", v varchar(20) COLLATE "en-x-icu");
+INSERT INTO op SELECT i, chr(97 + i % 26) || i, CASE i % 3 WHEN 0 THEN 'B' WHEN 1 THEN 'a' ELSE 'ä' END || i FROM generate_series(1, 300) i;
+CREATE UNIQUE INDEX op_t ON op (t text_pattern_ops);
+CREATE INDEX op_v ON op (v varchar_pattern_ops, id);
+CREATE INDEX op_h ON op USING hash (v varchar_pattern_ops);
+SELECT indexdef FROM pg_indexes WHERE tablename = 'op' ORDER BY indexname;
+SET enable_seqscan = off;
+SELECT count(*), min(v), max(v) FROM op WHERE v LIKE 'B1%';
+SELECT t FROM op WHERE t LIKE 'c%' ORDER BY t LIMIT 3;
+SELECT v FROM op WHERE v < 'ä1' ORDER BY v DESC LIMIT 3;
+SELECT v FROM op ORDER BY v, id LIMIT 3;
+SELECT id FROM op WHERE t = 'f5';
+SELECT v FROM op WHERE v = 'B99';
+RESET enable_seqscan;
+INSERT INTO op VALUES (301, 'f5');
+CREATE INDEX op_tn ON op (t);
+ALTER TABLE op ALTER t TYPE text COLLATE "C";
+ALTER TABLE op ALTER t TYPE text COLLATE "sv-x-icu";
+SELECT t FROM op WHERE t LIKE 'z2%' ORDER BY t;
+CREATE COLLATION op_loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE INDEX ON op (t COLLATE op_loose text_pattern_ops);
+CREATE INDEX ON op (v COLLATE op_loose varchar_pattern_ops);
+DROP TABLE op;
+DROP COLLATION op_loose;

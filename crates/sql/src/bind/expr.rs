@@ -4,12 +4,13 @@ use syntax::ast::{self, Indirection, LikeKind, Literal, Loc, Quantifier};
 
 use crate::error::{Result, SqlError, bail, check_stack, sql_error};
 use crate::func::{self, CastUse, Function, Order};
-use crate::types::{Datum, TypeId};
+use crate::types::{Datum, TypeId, TypeInfo, type_info};
 
 use super::func::no_sets_in;
+use super::subscript::{no_parts, part_of, subscripted};
 use super::tree::{
     ArgList, ArrayArg, ArrayExpr, ArrayOp, Case, Const, Distinct, Expr, IsBool, IsNull, MinMax,
-    NullIf, Param, Subscript, SubscriptStep, Ty,
+    NullIf, Param, Ty,
 };
 use super::types::{display, element_of};
 use super::{Binder, ExprKind, at, operator};
@@ -517,6 +518,8 @@ impl Binder<'_, '_> {
         }
         if let Some(target) = target {
             let element = element_of(target.id).expect("the caller looked");
+            let is_array = |expr: &Expr| type_info(expr.type_id()).is_some_and(TypeInfo::is_array);
+            let nested = nested || elements.iter().any(is_array);
             let to = if nested { target.id } else { element };
             let mut fitted = Vec::with_capacity(elements.len());
             for expr in elements {
@@ -589,11 +592,15 @@ impl Binder<'_, '_> {
                     bail!(SYNTAX_ERROR, "row expansion via \"*\" is not supported here")
                 }
                 first => {
-                    let mut subscripts = vec![self.subscript(first)?];
+                    let of = expr.type_id();
+                    if part_of(of).is_none() && of != TypeId::NAME {
+                        return Err(at(no_parts(expr.ty()), expr.loc()));
+                    }
+                    let mut subscripts = vec![self.subscript(first, of)?];
                     while let Some(next @ (Indirection::Index(_) | Indirection::Slice { .. })) =
                         steps.peek()
                     {
-                        subscripts.push(self.subscript(next)?);
+                        subscripts.push(self.subscript(next, of)?);
                         steps.next();
                     }
                     expr = subscripted(expr, subscripts)?;
@@ -601,29 +608,6 @@ impl Binder<'_, '_> {
             }
         }
         Ok(expr)
-    }
-
-    pub(super) fn subscript(&mut self, step: &Indirection) -> Result<SubscriptStep> {
-        let index = |b: &mut Self, expr: &ast::Expr| -> Result<Expr> {
-            let expr = b.expr(expr)?;
-            let loc = expr.loc();
-            match b.coerce(expr, Ty::INT4, CastUse::Assignment, loc)? {
-                Some(expr) => Ok(expr),
-                None => Err(at(
-                    sql_error!(DATATYPE_MISMATCH, "array subscript must have type integer"),
-                    loc,
-                )),
-            }
-        };
-        Ok(match step {
-            Indirection::Index(expr) => SubscriptStep::Index(index(self, expr)?),
-            Indirection::Slice { lower, upper } => {
-                let lower = lower.as_ref().map(|e| index(self, e)).transpose()?;
-                let upper = upper.as_ref().map(|e| index(self, e)).transpose()?;
-                SubscriptStep::Slice(lower, upper)
-            }
-            _ => unreachable!("the caller passes subscripts only"),
-        })
     }
 
     fn grouping(&mut self, list: &ast::ArgList) -> Result<Expr> {
@@ -641,33 +625,6 @@ impl Binder<'_, '_> {
         let level = self.aggregate_level("grouping operations", &args, list.loc)?;
         Ok(Expr::Grouping(Box::new(super::tree::Grouping { args, level, loc: list.loc })))
     }
-}
-
-fn subscripted(arg: Expr, steps: Vec<SubscriptStep>) -> Result<Expr> {
-    if arg.type_id() == TypeId::NAME && matches!(steps[..], [SubscriptStep::Index(_)]) {
-        // A name is an array of so many bytes, counted from 0: `typname[0]`, as psql and pg_dump ask.
-        let ty = Ty::of(TypeId::CHAR);
-        return Ok(Expr::Subscript(Box::new(Subscript { arg, steps, assigned: None, ty })));
-    }
-    if arg.type_id() == TypeId::NAME {
-        return Err(sql_error!(
-            FEATURE_NOT_SUPPORTED,
-            "slices of fixed-length arrays not implemented"
-        ));
-    }
-    let Some(element) = element_of(arg.type_id()) else {
-        return Err(at(
-            sql_error!(
-                DATATYPE_MISMATCH,
-                "cannot subscript type {} because it does not support subscripting",
-                display(Ty::of(arg.type_id()))
-            ),
-            arg.loc(),
-        ));
-    };
-    let slice = steps.iter().any(|s| matches!(s, SubscriptStep::Slice(..)));
-    let ty = if slice { arg.ty() } else { Ty { id: element, modifier: arg.ty().modifier } };
-    Ok(Expr::Subscript(Box::new(Subscript { arg, steps, assigned: None, ty })))
 }
 
 /// A literal with the type that it has by itself.

@@ -233,6 +233,10 @@ impl Binder<'_, '_> {
                 if item.column_defs.is_empty() { &function.column_defs } else { &item.column_defs };
             let expr = super::coerce::resolve_unknown(self, expr)?;
             let declared = self.record_columns(&expr, defs, &name)?;
+            let expr = match &declared {
+                Some(columns) => super::json::with_columns(expr, columns),
+                None => expr,
+            };
             let name = value_name(&expr).map_or(name, Into::into);
             let set = super::func::returns_set(&expr);
             let record = declared.is_some();

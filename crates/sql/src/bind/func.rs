@@ -595,6 +595,9 @@ pub(super) fn not_unique(name: &str, args: &str, loc: Loc) -> SqlError {
 /// What an argument that was left out is; `at` counts those that may be.
 pub(super) fn default_value(func: &Function, at: usize) -> Expr {
     let text = func.defaults[at];
+    // A text is written as a literal with its type.
+    let text =
+        text.strip_prefix('\'').and_then(|rest| rest.split_once('\'')).map_or(text, |(own, _)| own);
     let value = if text == "NULL" { Datum::Null } else { Datum::text(text) };
     Expr::Const(Const { value, ty: Ty::UNKNOWN, loc: Loc::NONE })
 }

@@ -4,6 +4,7 @@ use crate::error::{Result, SqlError};
 use crate::func::{Aggregate, NAMED, ROWS_AGG};
 use crate::types::{Array, Collation, Datum, TypeId};
 
+use super::query::RelColumn;
 use super::record::is_row;
 use super::tree::{Call, Expr, Shape, Ty};
 use super::{Binder, at};
@@ -19,6 +20,11 @@ pub(super) fn makes_json(name: &str) -> bool {
             | "json_build_array"
             | "json_build_object"
             | "json_object_agg"
+            | "to_jsonb"
+            | "jsonb_agg"
+            | "jsonb_build_array"
+            | "jsonb_build_object"
+            | "jsonb_object_agg"
     )
 }
 
@@ -94,6 +100,27 @@ impl Binder<'_, '_> {
         };
         args.into_iter().map(as_json).collect()
     }
+}
+
+/// The call with the columns behind its arguments, where it makes rows of objects.
+pub(super) fn with_columns(mut expr: Expr, columns: &[RelColumn]) -> Expr {
+    if let Expr::Call(call) = &mut expr
+        && matches!(
+            call.func.source,
+            "json_to_record" | "json_to_recordset" | "jsonb_to_record" | "jsonb_to_recordset"
+        )
+    {
+        let list = |element: TypeId, array: TypeId, values: Vec<Datum>| {
+            Expr::constant(Array::from_elements(element, values).into(), Ty::of(array))
+        };
+        let names = columns.iter().map(|column| Datum::text(&*column.name)).collect();
+        let types = columns.iter().map(|column| Datum::Oid(column.ty.id.oid())).collect();
+        let modifiers = columns.iter().map(|column| Datum::Int4(column.ty.modifier)).collect();
+        call.args.push(list(TypeId::TEXT, TypeId::TEXT_ARRAY, names));
+        call.args.push(list(TypeId::OID, TypeId::OID_ARRAY, types));
+        call.args.push(list(TypeId::INT4, TypeId::INT4_ARRAY, modifiers));
+    }
+    expr
 }
 
 fn unknown_names(arg: &Expr) -> SqlError {

@@ -35,6 +35,7 @@ mod select;
 mod setop;
 mod stored;
 mod sublink;
+mod subscript;
 mod target;
 mod types;
 mod values;

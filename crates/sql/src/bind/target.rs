@@ -10,8 +10,9 @@ use crate::types::TypeId;
 
 use super::query::RelColumn;
 use super::scope::var;
+use super::subscript::{no_parts, part_of};
 use super::tree::{Expr, Subscript, SubscriptStep, Ty};
-use super::types::{display, element_of};
+use super::types::display;
 use super::{Binder, at};
 
 /// A column that is assigned to, or a part of it.
@@ -108,7 +109,8 @@ impl Binder<'_, '_> {
         let Some(target) = goal.target.filter(|target| !target.steps.is_empty()) else {
             return Ok(value);
         };
-        let steps = target.steps.iter().map(|step| self.subscript(step));
+        let of = before.type_id();
+        let steps = target.steps.iter().map(|step| self.subscript(step, of));
         let steps = steps.collect::<Result<Vec<SubscriptStep>>>()?;
         let ty = before.ty();
         Ok(Expr::Subscript(Box::new(Subscript { arg: before, steps, assigned: Some(value), ty })))
@@ -172,17 +174,8 @@ fn part_type(def: &ColumnDef, target: &ColumnTarget, place: Loc) -> Result<Ty> {
 }
 
 fn element_type(def: &ColumnDef, place: Loc) -> Result<TypeId> {
-    let ty = Ty::of(def.ty.id);
-    element_of(def.ty.id).filter(|_| def.ty.id != TypeId::NAME).ok_or_else(|| {
-        at(
-            sql_error!(
-                DATATYPE_MISMATCH,
-                "cannot subscript type {} because it does not support subscripting",
-                display(ty)
-            ),
-            place,
-        )
-    })
+    let part = part_of(def.ty.id).filter(|_| def.ty.id != TypeId::NAME);
+    part.ok_or_else(|| at(no_parts(def.ty), place))
 }
 
 /// The column that a target names, or that it names a part of.

@@ -1,7 +1,7 @@
 //! Operator classes of indexes: PostgreSQL's, of the types there are, under its OIDs.
 //!
 //! A key's bytes follow from its type alone (`types::keycode`), so a class is a name for what an index does anyway:
-//! the classes of patterns order texts by bytes, as the one collation does. One that would order its type otherwise
+//! the classes of patterns order texts by bytes, whatever their collation. One that would order its type otherwise
 //! (`bpchar_ops` of a text, `oid_ops` of an integer) is refused.
 
 use syntax::ast::QualifiedName;
@@ -67,7 +67,9 @@ pub const CLASSES: &[OpClass] = &[
     btree((426, "bpchar_ops"), (10_004, "bpchar_ops"), TypeId::BPCHAR),
     btree((428, "bytea_ops"), (10_006, "bytea_ops"), TypeId::BYTEA),
     btree((429, "char_ops"), (10_007, "char_ops"), TypeId::CHAR),
+    other(btree((1974, "network_ops"), (10_009, "cidr_ops"), TypeId::INET)),
     btree((1970, "float_ops"), (10_012, "float4_ops"), TypeId::FLOAT4),
+    btree((1974, "network_ops"), (10_015, "inet_ops"), TypeId::INET),
     btree((1982, "interval_ops"), (10_022, "interval_ops"), TypeId::INTERVAL),
     btree((1994, "text_ops"), (10_028, "name_ops"), TypeId::NAME),
     btree((1991, "oidvector_ops"), (10_032, "oidvector_ops"), TypeId::OIDVECTOR),
@@ -79,12 +81,15 @@ pub const CLASSES: &[OpClass] = &[
     btree((5067, "xid8_ops"), (10_053, "xid8_ops"), TypeId::XID8),
     btree((2968, "uuid_ops"), (10_065, "uuid_ops"), TypeId::UUID),
     btree((3253, "pg_lsn_ops"), (10_067, "pg_lsn_ops"), TypeId::PG_LSN),
+    btree((4033, "jsonb_ops"), (10_088, "jsonb_ops"), TypeId::JSONB),
     hash((627, "array_ops"), (10_001, "array_ops"), TypeId::ANYARRAY),
     hash((427, "bpchar_ops"), (10_005, "bpchar_ops"), TypeId::BPCHAR),
     hash((431, "char_ops"), (10_008, "char_ops"), TypeId::CHAR),
+    other(hash((1975, "network_ops"), (10_010, "cidr_ops"), TypeId::INET)),
     hash((435, "date_ops"), (10_011, "date_ops"), TypeId::DATE),
     hash((1971, "float_ops"), (10_013, "float4_ops"), TypeId::FLOAT4),
     hash((1971, "float_ops"), (10_014, "float8_ops"), TypeId::FLOAT8),
+    hash((1975, "network_ops"), (10_016, "inet_ops"), TypeId::INET),
     hash((1977, "integer_ops"), (10_019, "int2_ops"), TypeId::INT2),
     hash((1977, "integer_ops"), (10_020, "int4_ops"), TypeId::INT4),
     hash((1977, "integer_ops"), (10_021, "int8_ops"), TypeId::INT8),
@@ -111,6 +116,7 @@ pub const CLASSES: &[OpClass] = &[
     other(hash((2231, "bpchar_pattern_ops"), (10_058, "bpchar_pattern_ops"), TypeId::BPCHAR)),
     hash((2969, "uuid_ops"), (10_066, "uuid_ops"), TypeId::UUID),
     hash((3254, "pg_lsn_ops"), (10_068, "pg_lsn_ops"), TypeId::PG_LSN),
+    hash((4034, "jsonb_ops"), (10_089, "jsonb_ops"), TypeId::JSONB),
 ];
 
 fn of(method: AccessMethod) -> impl Iterator<Item = &'static OpClass> {
@@ -122,6 +128,7 @@ pub fn default_for(method: AccessMethod, type_id: TypeId) -> Option<&'static OpC
     let find = |input| of(method).find(|class| class.is_default && class.input == input);
     find(type_id).or_else(|| match type_id {
         TypeId::VARCHAR | TypeId::UNKNOWN => find(TypeId::TEXT),
+        TypeId::CIDR => find(TypeId::INET),
         id if crate::types::type_info(id).is_some_and(TypeInfo::is_array) => find(TypeId::ANYARRAY),
         id if is_binary_coercible(id, TypeId::OID) => find(TypeId::OID),
         _ => None,
@@ -149,6 +156,11 @@ pub fn named(method: AccessMethod, name: &QualifiedName) -> Result<&'static OpCl
 }
 
 impl OpClass {
+    /// Does it order texts by their bytes, whatever the key's collation?
+    pub fn is_of_patterns(&self) -> bool {
+        self.name.ends_with("_pattern_ops")
+    }
+
     /// `42804` unless the class is one for values of this type, and `0A000` if it would have an index order them
     /// otherwise than their type does.
     pub fn must_accept(&self, ty: Ty) -> Result<()> {

@@ -8,6 +8,7 @@ use storage::index::Index;
 
 use super::Handle;
 use super::foreign_key::ForeignKeys;
+use super::opclass::{self, OpClass};
 use super::statistics::Statistics;
 use crate::bind::Ty;
 use crate::types::keycode::KeyColumn;
@@ -187,7 +188,7 @@ pub struct IndexKey {
     pub source: KeySource,
     /// The type of the key's values.
     pub ty: Ty,
-    /// What they are compared by; invalid for a type that has none.
+    /// `pg_index.indcollation`; invalid for a type that has none. [`IndexKey::order`] tells what they are ordered by.
     pub collation: Collation,
     /// Its operator class (`pg_index.indclass`).
     pub class: Oid,
@@ -211,11 +212,18 @@ impl ColumnDef {
 }
 
 impl IndexKey {
+    /// What its values are ordered by: a class of patterns has them in the order of their bytes.
+    pub fn order(&self) -> Collation {
+        let by_bytes = self.collation.rules().is_some()
+            && opclass::by_oid(self.class).is_some_and(OpClass::is_of_patterns);
+        if by_bytes { Collation::C } else { self.collation }
+    }
+
     /// How its values become key bytes.
     pub fn code(&self) -> KeyColumn {
         KeyColumn {
             type_id: self.ty.id,
-            rules: self.collation.rules(),
+            rules: self.order().rules(),
             descending: self.desc,
             nulls_first: self.nulls_first,
         }

@@ -34,7 +34,7 @@ fn finish(a: &mut u32, b: &mut u32, c: &mut u32) {
     *c = (*c ^ *b).wrapping_sub(b.rotate_left(24));
 }
 
-fn hash_bytes(bytes: &[u8]) -> u32 {
+pub(super) fn hash_bytes(bytes: &[u8]) -> u32 {
     let start = 0x9e37_79b9u32.wrapping_add(bytes.len() as u32).wrapping_add(3_923_095);
     let (mut a, mut b, mut c) = (start, start, start);
     let word = |chunk: &[u8], at: usize| -> u32 {
@@ -83,7 +83,7 @@ fn hash_f64(value: f64) -> u32 {
 }
 
 /// The digits without zeros at the ends, and the weight.
-fn hash_numeric(value: &Numeric) -> u32 {
+pub(super) fn hash_numeric(value: &Numeric) -> u32 {
     let parts = value.parts();
     match parts.sign {
         Sign::Positive | Sign::Negative => {}

@@ -18,8 +18,10 @@ mod datetime;
 mod digest;
 mod float;
 mod hash;
+mod inet;
 mod int;
 mod json;
+mod jsonb;
 pub mod like;
 mod numeric;
 mod pattern;
@@ -39,6 +41,7 @@ pub(crate) use aggregate::Arrays;
 pub use collate::{aggregate_under, compares_records, first_value, unclear_collation, under};
 pub(crate) use datetime::compared_as;
 pub(crate) use json::{NAMED, ROWS_AGG};
+pub(crate) use jsonb::{json_part, json_with_part};
 pub use quote::{is_plain_identifier, quote_identifier, quote_literal};
 pub use system::RandomSequence;
 pub use table::{

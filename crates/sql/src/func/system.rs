@@ -255,7 +255,7 @@ const INPUT: Bodies = inputs!(
     "anyenum_in" "event_trigger_in" "regnamespacein" "regrolein" "regcollationin"
     "pg_snapshot_in" "xid8in" "anycompatible_in" "anycompatiblearray_in"
     "anycompatiblenonarray_in" "array_in" "aclitemin" "language_handler_in"
-    "index_am_handler_in" "table_am_handler_in"
+    "index_am_handler_in" "table_am_handler_in" "inet_in" "cidr_in" "jsonb_in"
 );
 
 const OUTPUT: Bodies = outputs!(
@@ -269,6 +269,7 @@ const OUTPUT: Bodies = outputs!(
     "regnamespaceout" "regroleout" "regcollationout" "pg_snapshot_out" "xid8out"
     "anycompatible_out" "anycompatiblearray_out" "anycompatiblenonarray_out" "array_out"
     "aclitemout" "language_handler_out" "index_am_handler_out" "table_am_handler_out"
+    "inet_out" "cidr_out" "jsonb_out"
 );
 
 /// Receive functions take a message, which SQL has no way to write.
@@ -305,7 +306,8 @@ const PROTOCOL: Bodies = protocol!(
     "uuid_recv" "uuid_send" "pg_lsn_recv" "pg_lsn_send" "regnamespacerecv" "regnamespacesend"
     "regrolerecv" "regrolesend" "regcollationrecv" "regcollationsend" "pg_snapshot_recv"
     "pg_snapshot_send" "xid8recv" "xid8send" "anycompatiblearray_recv" "anycompatiblearray_send"
-    "array_recv" "array_send"
+    "array_recv" "array_send" "inet_recv" "inet_send" "cidr_recv" "cidr_send"
+    "jsonb_recv" "jsonb_send"
 );
 
 /// The numbers in a type's parentheses, from an array of their texts.

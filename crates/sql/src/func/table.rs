@@ -17,8 +17,10 @@ const ROOMS: &[&[Bodies]] = &[
     super::digest::ROOMS,
     super::float::ROOMS,
     super::hash::ROOMS,
+    super::inet::ROOMS,
     super::int::ROOMS,
     super::json::ROOMS,
+    super::jsonb::ROOMS,
     super::like::ROOMS,
     super::numeric::ROOMS,
     super::pattern::ROOMS,
@@ -302,7 +304,15 @@ fn read_aggregate(mut row: Row, starts: &HashMap<&'static str, Start>) -> Aggreg
         result: row.type_id(),
         variadic: false,
         // These see nulls and decide themselves; PostgreSQL's others skip them one way or another.
-        strict: !matches!(name, "array_agg" | "string_agg" | "json_agg" | "json_object_agg"),
+        strict: !matches!(
+            name,
+            "array_agg"
+                | "string_agg"
+                | "json_agg"
+                | "json_object_agg"
+                | "jsonb_agg"
+                | "jsonb_object_agg"
+        ),
         facts: Facts {
             kind: b'a',
             leakproof: false,

@@ -50,6 +50,7 @@ pub(crate) fn check_value(value: &Datum) -> Result<()> {
     match value {
         Datum::Text(text) => check_length(text.len()),
         Datum::Bytea(bytes) => check_length(bytes.len()),
+        Datum::Jsonb(text) => check_length(text.len()),
         _ => Ok(()),
     }
 }

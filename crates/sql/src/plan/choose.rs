@@ -217,7 +217,7 @@ fn match_index(
     // What a column is compared by is the key's own business.
     let key_at = |at: usize| {
         let key = &index.keys[at];
-        Key { rel, expr: keys[at].bare(), ty: key.ty, collation: key.collation }
+        Key { rel, expr: keys[at].bare(), ty: key.ty, collation: key.order() }
     };
     for at in 0..index.keys.len() {
         let key = key_at(at);
@@ -267,7 +267,7 @@ pub(super) fn gives_order(
         index.keys[..fixed].iter().any(|key| {
             matches!(key.source, KeySource::Column(own) if own == wanted.column)
                 && (key.collation.loose().is_none()
-                    || collate::serves(key.collation, key.ty.collation(), wanted.collation))
+                    || collate::serves(key.order(), key.ty.collation(), wanted.collation))
         })
     };
     let wanted: Vec<_> = order.keys.iter().filter(|key| !is_fixed(key)).collect();
@@ -278,7 +278,7 @@ pub(super) fn gives_order(
     let mut backward = None;
     for (wanted, key) in wanted.iter().zip(rest) {
         let KeySource::Column(own) = key.source else { return (false, false) };
-        let serves = collate::serves(key.collation, key.ty.collation(), wanted.collation);
+        let serves = collate::serves(key.order(), key.ty.collation(), wanted.collation);
         if own != wanted.column || !serves {
             return (false, false);
         }

@@ -162,6 +162,8 @@ fn same_kind(ty: TypeId, value: &Datum) -> bool {
             | (TypeId::BOOL, Datum::Bool(_))
             | (TypeId::OID, Datum::Oid(_))
             | (TypeId::UUID, Datum::Uuid(_))
+            | (TypeId::INET | TypeId::CIDR, Datum::Inet(_))
+            | (TypeId::JSONB, Datum::Jsonb(_))
     )
 }
 

@@ -7,7 +7,8 @@ use crate::types::{Datum, TypeId, type_info};
 /// Do the two types have the same values in the same order?
 pub(super) fn compatible(a: TypeId, b: TypeId) -> bool {
     let texts = [TypeId::TEXT, TypeId::VARCHAR, TypeId::NAME];
-    a == b || (texts.contains(&a) && texts.contains(&b))
+    let addresses = [TypeId::INET, TypeId::CIDR];
+    a == b || [&texts[..], &addresses].iter().any(|kin| kin.contains(&a) && kin.contains(&b))
 }
 
 /// The value as one of the key's type, if that loses nothing, and it compares as that.

@@ -16,6 +16,7 @@ use super::Session;
 use super::backend::Executed;
 use super::client::{Client, Field};
 use super::command::{called, form};
+use super::names::role;
 use super::notify;
 use super::portal::{Portal, send_row};
 use super::prepare::{Prepared, Verb, is_plannable, is_select_into, plain_field};
@@ -276,6 +277,10 @@ impl Session {
                 let own = *text == *self.backend.user || text == "none" || text == "default";
                 if own {
                     return Ok(());
+                }
+                let known = role(&self.backend.instance.store, &self.backend.txn, text)?;
+                if known.is_none() {
+                    bail!(INVALID_PARAMETER_VALUE, "role \"{text}\" does not exist");
                 }
                 Err(SqlError::unsupported("changing the role is not supported yet"))
             }

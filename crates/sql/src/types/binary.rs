@@ -12,7 +12,7 @@ use super::numeric::{MAX_DISPLAY_SCALE, NBASE, Numeric, Sign, Var};
 use super::row::ValueKind;
 use super::scalar::{check_text, room};
 use super::snapshot::parse_snapshot;
-use super::{Datum, Oid, Text, Tid, TypeId, TypeMod, json};
+use super::{Datum, Inet, Oid, Text, Tid, TypeId, TypeMod, json, jsonb};
 use crate::error::{Result, SqlError, bail, sql_error};
 use storage::txn::SnapshotXids;
 
@@ -113,9 +113,14 @@ fn receive_value(
             Datum::Interval(Interval { months, days, micros }.apply_typmod(typmod))
         }
         ValueKind::Uuid => Datum::Uuid(reader.array()?),
+        ValueKind::Inet => {
+            let head = reader.array()?;
+            Datum::Inet(Inet::receive(head, type_id == TypeId::CIDR, |len| reader.take(len))?)
+        }
         ValueKind::Numeric => Datum::Numeric(receive_numeric(reader)?.apply_typmod(typmod)?),
         ValueKind::Bytea => Datum::bytea(reader.rest()),
         ValueKind::Text => receive_text(type_id, typmod, reader)?,
+        ValueKind::Jsonb => receive_jsonb(reader)?,
         ValueKind::Array => Datum::Array(Arc::new(receive_array(type_id, typmod, reader, cx)?)),
         ValueKind::Record => {
             bail!(FEATURE_NOT_SUPPORTED, "input of anonymous composite types is not implemented")
@@ -148,6 +153,17 @@ fn receive_text(type_id: TypeId, typmod: TypeMod, reader: &mut Reader<'_>) -> Re
         TypeId::ACLITEM => return Err(no_function("input", type_id)),
         _ => text,
     }))
+}
+
+/// What comes before the text.
+const JSONB_VERSION: u8 = 1;
+
+fn receive_jsonb(reader: &mut Reader<'_>) -> Result<Datum> {
+    let version = reader.array::<1>()?[0];
+    if version != JSONB_VERSION {
+        bail!(INTERNAL_ERROR, "unsupported jsonb version number {version}");
+    }
+    Ok(Datum::Jsonb(jsonb::parse(check_text(reader.rest())?)?.to_stored()?))
 }
 
 fn is_snapshot(type_id: TypeId) -> bool {
@@ -347,6 +363,7 @@ pub fn send(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
             out.extend_from_slice(&v.months.to_be_bytes());
         }
         Datum::Uuid(v) => out.extend_from_slice(v),
+        Datum::Inet(v) => v.send(type_id == TypeId::CIDR, out),
         Datum::Numeric(v) => send_numeric(v, out),
         Datum::Text(_) if type_id == TypeId::ACLITEM => {
             return Err(no_function("output", type_id));
@@ -354,6 +371,10 @@ pub fn send(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
         Datum::Text(v) if is_snapshot(type_id) => send_snapshot(v, out)?,
         Datum::Text(v) => out.extend_from_slice(v.as_bytes()),
         Datum::Bytea(v) => out.extend_from_slice(v),
+        Datum::Jsonb(v) => {
+            out.push(JSONB_VERSION);
+            out.extend_from_slice(v.as_bytes());
+        }
         Datum::Array(v) => send_array(v, out)?,
         Datum::Record(v) => {
             let start = out.len();

@@ -162,9 +162,12 @@ types! {
     pseudo TABLE_AM_HANDLER 269 "table_am_handler" 4 true b'P' false 0 0 "table_am_handler_in" "table_am_handler_out" "" "" "" "" b'i' b'p' "" 0;
     array XID8_ARRAY 271 "_xid8" 5069 b'd' 0 "" "";
     pseudo INDEX_AM_HANDLER 325 "index_am_handler" 4 true b'P' false 0 0 "index_am_handler_in" "index_am_handler_out" "" "" "" "" b'i' b'p' "" 0;
+    base CIDR 650 "cidr" -1 false b'I' false 0 651 "cidr_in" "cidr_out" "cidr_recv" "cidr_send" "" "" b'i' b'm' "" 0;
+    array CIDR_ARRAY 651 "_cidr" 650 b'i' 0 "" "";
     base FLOAT4 700 "float4" 4 true b'N' false 0 1021 "float4in" "float4out" "float4recv" "float4send" "" "" b'i' b'p' "" 0;
     base FLOAT8 701 "float8" 8 true b'N' true 0 1022 "float8in" "float8out" "float8recv" "float8send" "" "" b'd' b'p' "" 0;
     pseudo UNKNOWN 705 "unknown" -2 false b'X' false 0 0 "unknownin" "unknownout" "unknownrecv" "unknownsend" "" "" b'c' b'p' "" 0;
+    base INET 869 "inet" -1 false b'I' true 0 1041 "inet_in" "inet_out" "inet_recv" "inet_send" "" "" b'i' b'm' "" 0;
     array BOOL_ARRAY 1000 "_bool" 16 b'i' 0 "" "";
     array BYTEA_ARRAY 1001 "_bytea" 17 b'i' 0 "" "";
     array CHAR_ARRAY 1002 "_char" 18 b'i' 0 "" "";
@@ -186,6 +189,7 @@ types! {
     array OID_ARRAY 1028 "_oid" 26 b'i' 0 "" "";
     base ACLITEM 1033 "aclitem" 12 false b'U' false 0 1034 "aclitemin" "aclitemout" "" "" "" "" b'i' b'p' "" 0;
     array ACLITEM_ARRAY 1034 "_aclitem" 1033 b'i' 0 "" "";
+    array INET_ARRAY 1041 "_inet" 869 b'i' 0 "" "";
     base BPCHAR 1042 "bpchar" -1 false b'S' false 0 1014 "bpcharin" "bpcharout" "bpcharrecv" "bpcharsend" "bpchartypmodin" "bpchartypmodout" b'i' b'x' "" 100;
     base VARCHAR 1043 "varchar" -1 false b'S' false 0 1015 "varcharin" "varcharout" "varcharrecv" "varcharsend" "varchartypmodin" "varchartypmodout" b'i' b'x' "" 100;
     base DATE 1082 "date" 4 true b'D' false 0 1182 "date_in" "date_out" "date_recv" "date_send" "" "" b'i' b'p' "" 0;
@@ -233,6 +237,8 @@ types! {
     base PG_LSN 3220 "pg_lsn" 8 true b'U' false 0 3221 "pg_lsn_in" "pg_lsn_out" "pg_lsn_recv" "pg_lsn_send" "" "" b'd' b'p' "" 0;
     array PG_LSN_ARRAY 3221 "_pg_lsn" 3220 b'd' 0 "" "";
     pseudo ANYENUM 3500 "anyenum" 4 true b'P' false 0 0 "anyenum_in" "anyenum_out" "" "" "" "" b'i' b'p' "" 0;
+    base JSONB 3802 "jsonb" -1 false b'U' false 0 3807 "jsonb_in" "jsonb_out" "jsonb_recv" "jsonb_send" "" "" b'i' b'x' "jsonb_subscript_handler" 0;
+    array JSONB_ARRAY 3807 "_jsonb" 3802 b'i' 0 "" "";
     pseudo EVENT_TRIGGER 3838 "event_trigger" 4 true b'P' false 0 0 "event_trigger_in" "event_trigger_out" "" "" "" "" b'i' b'p' "" 0;
     base REGNAMESPACE 4089 "regnamespace" 4 true b'N' false 0 4090 "regnamespacein" "regnamespaceout" "regnamespacerecv" "regnamespacesend" "" "" b'i' b'p' "" 0;
     array REGNAMESPACE_ARRAY 4090 "_regnamespace" 4089 b'i' 0 "" "";

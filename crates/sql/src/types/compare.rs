@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 use super::array::Array;
 use super::chars::without_padding;
 use super::numeric::Sign;
-use super::{Datum, Record, Rules, TypeId, TypeMod, format_type};
+use super::{Datum, Record, Rules, TypeId, TypeMod, format_type, jsonb};
 use crate::error::{Result, bail};
 
 /// Orders two values of one type as its default B-tree order does; nulls come last and are equal.
@@ -84,7 +84,9 @@ fn compare_plain(a: &Datum, b: &Datum) -> Ordering {
         (Datum::TimestampTz(a), Datum::TimestampTz(b)) => a.cmp(b),
         (Datum::Interval(a), Datum::Interval(b)) => a.span().cmp(&b.span()),
         (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
+        (Datum::Inet(a), Datum::Inet(b)) => a.cmp(b),
         (Datum::Bytea(a), Datum::Bytea(b)) => a.cmp(b),
+        (Datum::Jsonb(a), Datum::Jsonb(b)) => jsonb::compare(a, b),
         (Datum::Array(a), Datum::Array(b)) => {
             compare_arrays(a, b, |x, y| compare(a.element_type, x, y))
         }
@@ -224,6 +226,7 @@ pub fn hash_datum<H: Hasher>(value: &Datum, state: &mut H) {
         Datum::TimestampTz(v) => state.write_i64(v.0),
         Datum::Interval(v) => state.write_i128(v.span()),
         Datum::Uuid(v) => state.write(v),
+        Datum::Inet(v) => state.write(&v.to_bytes()),
         Datum::Numeric(v) => {
             let parts = v.parts();
             state.write_u8(parts.sign as u8);
@@ -239,6 +242,11 @@ pub fn hash_datum<H: Hasher>(value: &Datum, state: &mut H) {
         Datum::Bytea(v) => {
             state.write(v);
             state.write_u8(0xff);
+        }
+        Datum::Jsonb(v) => {
+            let mut code = Vec::with_capacity(v.len() + 8);
+            jsonb::write_code(v, &mut code);
+            state.write(&code);
         }
         Datum::Array(v) => v.elements.iter().for_each(|element| hash_datum(element, state)),
         Datum::Record(v) => v.fields.iter().for_each(|(_, field)| hash_datum(field, state)),

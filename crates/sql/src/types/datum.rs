@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::Inet;
 use super::array::Array;
 use super::datetime::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
 use super::numeric::Numeric;
@@ -18,6 +19,7 @@ use super::text::Text;
 /// |---|---|
 /// | `Text` | text, varchar, bpchar, name, json, unknown, cstring, refcursor, pg_node_tree, pg_snapshot, txid_snapshot, aclitem, void (empty) |
 /// | `Oid` | oid, the `reg*` types, xid, cid |
+/// | `Inet` | inet, cidr |
 /// | `Int8` | int8, xid8 and pg_lsn (their unsigned values in two's complement) |
 /// | `Array` | every array type, int2vector, oidvector |
 ///
@@ -43,9 +45,13 @@ pub enum Datum {
     TimestampTz(TimestampTz),
     Interval(Interval),
     Uuid([u8; 16]),
+    /// `inet` and `cidr`.
+    Inet(Inet),
     Numeric(Numeric),
     Text(Text),
     Bytea(Arc<[u8]>),
+    /// A `jsonb` value in its canonical text ([`super::jsonb`]).
+    Jsonb(Arc<str>),
     Array(Arc<Array>),
     Record(Arc<Record>),
 }
@@ -169,6 +175,7 @@ accessors! {
     as_timestamptz TimestampTz TimestampTz;
     as_interval Interval Interval;
     as_uuid Uuid [u8; 16];
+    as_inet Inet Inet;
 }
 
 macro_rules! ref_accessors {
@@ -191,6 +198,7 @@ macro_rules! ref_accessors {
 ref_accessors! {
     as_text Text Text;
     as_bytea Bytea [u8];
+    as_jsonb Jsonb str;
     as_numeric Numeric Numeric;
     as_array Array Arc<Array>;
     as_record Record Arc<Record>;

@@ -8,7 +8,7 @@ use super::context::IoContext;
 use super::datetime::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz, encode};
 use super::numeric::{Numeric, ParseError, overflow};
 use super::scalar::{self, invalid_syntax};
-use super::{Datum, Oid, TypeId, TypeMod, float, json, record};
+use super::{Datum, Inet, Oid, TypeId, TypeMod, float, json, jsonb, record};
 use crate::error::{Result, SqlError, bail};
 
 /// Reads a value as the type's input function does.
@@ -34,6 +34,7 @@ pub fn input(type_id: TypeId, typmod: TypeMod, text: &str, cx: &IoContext<'_>) -
             json::check(text)?;
             Datum::text(text)
         }
+        TypeId::JSONB => Datum::Jsonb(jsonb::parse(text)?.to_stored()?),
         TypeId::TEXT | TypeId::UNKNOWN | TypeId::CSTRING | TypeId::REFCURSOR | TypeId::ACLITEM => {
             Datum::text(text)
         }
@@ -43,6 +44,8 @@ pub fn input(type_id: TypeId, typmod: TypeMod, text: &str, cx: &IoContext<'_>) -
         TypeId::VOID => Datum::VOID,
         TypeId::CHAR => Datum::Char(scalar::parse_char(text)),
         TypeId::BYTEA => Datum::bytea(&scalar::parse_bytea(text)?),
+        TypeId::INET => Datum::Inet(Inet::parse(text)?),
+        TypeId::CIDR => Datum::Inet(Inet::parse_cidr(text)?),
         TypeId::UUID => Datum::Uuid(scalar::parse_uuid(text)?),
         TypeId::DATE => Date::parse(text, cx)?.into(),
         TypeId::TIME => Time::parse(text, typmod, cx)?.into(),
@@ -152,8 +155,13 @@ pub fn output(type_id: TypeId, value: &Datum, cx: &IoContext<'_>, out: &mut Vec<
         Datum::TimestampTz(v) => encode::write_timestamptz(*v, cx.format, out),
         Datum::Interval(v) => encode::write_interval(*v, cx.format.interval_style, out),
         Datum::Uuid(v) => scalar::write_uuid(v, out),
+        Datum::Inet(v) if type_id == TypeId::CIDR => {
+            out.extend_from_slice(v.with_length().as_bytes());
+        }
+        Datum::Inet(v) => out.extend_from_slice(v.shown().as_bytes()),
         Datum::Numeric(v) => v.write_text(out),
         Datum::Text(v) => out.extend_from_slice(v.as_bytes()),
+        Datum::Jsonb(v) => out.extend_from_slice(v.as_bytes()),
         Datum::Bytea(v) => {
             let format = cx.format.bytea_output;
             scalar::room(0, scalar::bytea_length(v, format))?;

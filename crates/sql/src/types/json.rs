@@ -144,7 +144,7 @@ impl Lexer<'_> {
                                         end,
                                     ));
                                 }
-                                None => return Err(self.ended()),
+                                None => return Err(self.unclosed(start)),
                             }
                         }
                     }
@@ -154,13 +154,18 @@ impl Lexer<'_> {
                         let detail = format!("Escape sequence \"\\{bad}\" is invalid.");
                         return Err(self.invalid(&detail, end));
                     }
-                    None => return Err(self.ended()),
+                    None => return Err(self.unclosed(start)),
                 },
                 _ => {}
             }
         }
+        Err(self.unclosed(start))
+    }
+
+    #[cold]
+    fn unclosed(&self, start: usize) -> SqlError {
         let detail = format!("Token \"{}\" is invalid.", &self.text[start..]);
-        Err(self.invalid(&detail, self.text.len()))
+        self.invalid(&detail, self.text.len())
     }
 
     /// A number or one of the three words; anything else is a token of letters and digits, or a
@@ -201,34 +206,32 @@ impl Lexer<'_> {
         self.invalid("The input string ended unexpectedly.", self.text.len())
     }
 
-    /// The error, with the line up to where it lies as context.
     #[cold]
     fn invalid(&self, detail: &str, end: usize) -> SqlError {
-        let before = &self.text[..end];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let line = before[..line_start].matches('\n').count() + 1;
-        let mut shown_from = line_start;
-        while end - shown_from >= 50 {
-            shown_from += self.text[shown_from..].chars().next().map_or(1, char::len_utf8);
-        }
-        // A prefix or suffix as short as the dots is shown itself.
-        if shown_from - line_start <= 3 {
-            shown_from = line_start;
-        }
-        let prefix = if shown_from > line_start { "..." } else { "" };
-        let more = self.text[end..].chars().next().is_some_and(|c| c != '\n' && c != '\r');
-        let mut end = end;
-        if more && self.text.len() - end <= 3 {
-            end = self.text.len();
-        }
-        let suffix = if end < self.text.len() && more { "..." } else { "" };
-        sql_error!(INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json")
-            .with_detail(detail)
-            .with_context(format!(
-                "JSON data, line {line}: {prefix}{}{suffix}",
-                &self.text[shown_from..end]
-            ))
+        let error = sql_error!(INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json");
+        at(self.text, end, error.with_detail(detail))
     }
+}
+
+/// The error, with the line up to where it lies as context.
+#[cold]
+pub(crate) fn at(text: &str, end: usize, error: SqlError) -> SqlError {
+    let before = &text[..end];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = before[..line_start].matches('\n').count() + 1;
+    let mut shown_from = line_start;
+    while end - shown_from >= 50 {
+        shown_from += text[shown_from..].chars().next().map_or(1, char::len_utf8);
+    }
+    // A prefix as short as the dots is shown itself.
+    if shown_from - line_start <= 3 {
+        shown_from = line_start;
+    }
+    let prefix = if shown_from > line_start { "..." } else { "" };
+    let more = text[end..].chars().next().is_some_and(|c| c != '\n' && c != '\r');
+    let suffix = if more { "..." } else { "" };
+    error
+        .with_context(format!("JSON data, line {line}: {prefix}{}{suffix}", &text[shown_from..end]))
 }
 
 /// Bytes of `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?` as far as they go, and whether

@@ -14,8 +14,10 @@ mod datum;
 pub mod encoding;
 pub(crate) mod float;
 mod format_type;
+mod inet;
 mod io;
 pub(crate) mod json;
+pub mod jsonb;
 pub mod keycode;
 pub mod numeric;
 mod oid;
@@ -41,6 +43,7 @@ pub use datetime::{Date, Interval, Time, TimeTz, TimeZone, Timestamp, TimestampT
 pub use datum::{Datum, Record, Tid};
 pub use encoding::Encoding;
 pub use format_type::{format_type, type_name};
+pub use inet::Inet;
 pub use io::{input, is_oid_alias, output, output_string};
 pub use numeric::Numeric;
 pub use oid::{Oid, TypeId};

@@ -334,6 +334,38 @@ const JSONS: &[&str] = &[
     "{\"a\": \"this is a long string\", \"b\": \"and another long one here\", x}",
 ];
 
+const ADDRESSES: &[&str] = &[
+    "1.2.3.4",
+    "1.2.3.4/24",
+    "10.1/16",
+    "10/8",
+    "10",
+    "192.168.1",
+    "0.0.0.0/0",
+    "255.255.255.255/32",
+    "256.1.1.1",
+    "1.2.3",
+    "1.2.3.4.5",
+    "1.2.3.4/33",
+    "01.002.3.4",
+    "::",
+    "::/0",
+    "::1",
+    "::1/128",
+    "::1/129",
+    "1:2:3:4:5:6:7:8/64",
+    "2001:DB8::/32",
+    "::ffff:1.2.3.4",
+    "::1.2.3.4/96",
+    "1::2::3",
+    "1:2",
+    ":1",
+    "g::",
+    "",
+    " 1.2.3.4",
+    "x",
+];
+
 const OIDS: &[&str] = &[
     "0",
     "1",
@@ -357,7 +389,8 @@ pub fn run(c: &mut Comparison) {
     check_all(c, &[TypeId::UUID], UUIDS);
     check_all(c, &[TypeId::BYTEA], BYTEAS);
     check_all(c, &[TypeId::OID], OIDS);
-    check_all(c, &[TypeId::JSON], JSONS);
+    check_all(c, &[TypeId::JSON, TypeId::JSONB], JSONS);
+    check_all(c, &[TypeId::INET, TypeId::CIDR], ADDRESSES);
     check_all(c, &[TypeId::INT4_ARRAY, TypeId::INT8_ARRAY, TypeId::NUMERIC_ARRAY], ARRAYS);
     check_all(c, &[TypeId::TEXT_ARRAY, TypeId::VARCHAR_ARRAY], TEXT_ARRAYS);
     check_all(c, &[TypeId::BOOL_ARRAY], &["{t,f}", "{true,NULL}", "{x}"]);

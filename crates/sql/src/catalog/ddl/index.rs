@@ -263,12 +263,13 @@ impl Ddl<'_> {
             None => default_class(ty, method)?,
             Some(name) => self.class_named(method, name, ty)?,
         };
-        if collation.rules().is_some()
-            && opclass::by_oid(class).is_some_and(|class| class.name.ends_with("_pattern_ops"))
+        if collation.loose().is_some()
+            && let Some(class) = opclass::by_oid(class).filter(|class| class.is_of_patterns())
         {
-            return Err(SqlError::unsupported(
-                "operator classes for patterns are not supported with ICU collations",
-            ));
+            return Err(SqlError::unsupported(format!(
+                "nondeterministic collations are not supported for operator class \"{}\"",
+                class.name
+            )));
         }
         if method == AccessMethod::Hash {
             is_without_order(element)?;

@@ -9,6 +9,7 @@ use crate::bind::tree::{
     MinMax, RowCompare, Subscript, SubscriptStep, ViaText,
 };
 use crate::error::{Result, sql_error, too_deep};
+use crate::func;
 use crate::types::array::{Dimension, MAX_DIMENSIONS, too_many_dimensions};
 use crate::types::chars::NAME_MAX;
 use crate::types::keycode::KeyColumn;
@@ -256,6 +257,10 @@ fn eval_subscript(subscript: &Subscript, row: &[Datum], cx: &mut Cx<'_>) -> Resu
     let array = match value_of(&subscript.arg, row, cx)? {
         Datum::Array(array) => array,
         Datum::Text(name) => return name_byte(&name, &subscript.steps, row, cx),
+        value @ Datum::Jsonb(_) => {
+            let Some(path) = json_path(subscript, row, cx)? else { return Ok(Datum::Null) };
+            return func::json_part(&value, &path);
+        }
         _ => return Ok(Datum::Null),
     };
     let Some(bounds) = subscript_bounds(subscript, row, cx)? else { return Ok(Datum::Null) };
@@ -306,9 +311,32 @@ fn subscript_bounds(
     Ok(Some(bounds))
 }
 
-/// An array once a part of it is another one. A null array is as one without elements.
+/// The keys and places that lead to a part of `jsonb`; `None` if one is null.
+fn json_path(subscript: &Subscript, row: &[Datum], cx: &mut Cx<'_>) -> Result<Option<Vec<Datum>>> {
+    let mut path = Vec::with_capacity(subscript.steps.len());
+    for step in &subscript.steps {
+        let SubscriptStep::Index(index) = step else { unreachable!("jsonb has no slices") };
+        match value_of(index, row, cx)? {
+            Datum::Null => return Ok(None),
+            step => path.push(step),
+        }
+    }
+    Ok(Some(path))
+}
+
+/// An array, or `jsonb`, once a part of it is another one. A null array is as one without elements.
 fn assign(subscript: &Subscript, value: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
     let before = value_of(&subscript.arg, row, cx)?;
+    if subscript.ty.id == TypeId::JSONB {
+        let Some(path) = json_path(subscript, row, cx)? else {
+            return Err(sql_error!(
+                NULL_VALUE_NOT_ALLOWED,
+                "jsonb subscript in assignment must not be null"
+            ));
+        };
+        let value = value_of(value, row, cx)?;
+        return func::json_with_part(&before, &path, &value);
+    }
     let Some(bounds) = subscript_bounds(subscript, row, cx)? else {
         return Err(sql_error!(
             NULL_VALUE_NOT_ALLOWED,

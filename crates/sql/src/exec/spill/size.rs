@@ -28,6 +28,7 @@ fn referred_bytes(value: &Datum) -> usize {
     match value {
         Datum::Text(text) => beyond(text.len(), INLINE_TEXT_BYTES),
         Datum::Bytea(bytes) => ALLOCATION_BYTES + bytes.len(),
+        Datum::Jsonb(text) => ALLOCATION_BYTES + text.len(),
         Datum::Numeric(number) => {
             let digits = number.parts().digits.len();
             if digits <= INLINE_DIGITS { 0 } else { 2 * ALLOCATION_BYTES + 2 * digits }

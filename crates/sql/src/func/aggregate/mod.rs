@@ -27,6 +27,7 @@ pub(super) const ROOMS: &[Aggregates] = &[
     sum::AGGREGATES,
     collect::AGGREGATES,
     json::AGGREGATES,
+    super::jsonb::AGGREGATES,
     statistics::FAMILIES,
     statistics::REGRESSIONS,
 ];

@@ -97,7 +97,7 @@ fn wrong_dimensions() -> SqlError {
 }
 
 /// An object of names and texts in turn, or of rows of both.
-fn object_of_texts(array: &Array) -> Result<Datum> {
+pub(in crate::func) fn object_of_texts(array: &Array) -> Result<Datum> {
     match array.dims[..] {
         [] => {}
         [dim] if dim.len % 2 == 0 => {}
@@ -113,7 +113,7 @@ fn object_of_texts(array: &Array) -> Result<Datum> {
     object_of(pairs)
 }
 
-fn object_of_pairs(names: &Array, values: &Array) -> Result<Datum> {
+pub(in crate::func) fn object_of_pairs(names: &Array, values: &Array) -> Result<Datum> {
     if names.dims.len() > 1 || names.dims.len() != values.dims.len() {
         return Err(wrong_dimensions());
     }
@@ -159,6 +159,7 @@ pub(in crate::func) fn write_value(
         Datum::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
         Datum::Array(array) => write_array(array, cx, out, false)?,
         Datum::Record(record) => write_record(record, cx, out, false)?,
+        Datum::Jsonb(text) => out.extend_from_slice(text.as_bytes()),
         Datum::Text(text) if type_id == TypeId::JSON => out.extend_from_slice(text.as_bytes()),
         value => {
             let text = text_of(type_id, value, cx)?;
@@ -179,7 +180,8 @@ pub(in crate::func) fn write_name(
     cx: &IoContext<'_>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    if matches!(value, Datum::Array(_) | Datum::Record(_)) || type_id == TypeId::JSON {
+    let has_parts = matches!(value, Datum::Array(_) | Datum::Record(_) | Datum::Jsonb(_));
+    if has_parts || type_id == TypeId::JSON {
         return Err(sql_error!(
             INVALID_PARAMETER_VALUE,
             "key value must be scalar, not array, composite, or json"

@@ -8,6 +8,7 @@
 
 mod build;
 mod parts;
+mod record;
 
 use std::sync::Arc;
 
@@ -15,9 +16,10 @@ use super::bodies::Bodies;
 use super::{Aggregate, Body, Facts, Function, Volatility};
 use crate::types::{Datum, Oid, TypeId};
 
-pub(super) use build::{write_name, write_value};
+pub(super) use build::{object_of_pairs, object_of_texts, write_name, write_value};
+pub(super) use parts::{element, field, text};
 
-pub(super) const ROOMS: &[Bodies] = &[build::BUILDING, parts::PARTS, parts::ROWS];
+pub(super) const ROOMS: &[Bodies] = &[build::BUILDING, parts::PARTS, parts::ROWS, record::RECORDS];
 
 const FACTS: Facts = Facts {
     kind: b'f',

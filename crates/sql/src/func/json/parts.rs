@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::error::{Result, SqlError, sql_error};
+use crate::error::{Result, SqlError, check_stack, sql_error};
 use crate::func::bodies::{Bodies, scalars};
 use crate::func::{Body, Rows};
 use crate::steps::Steps;
+use crate::types::jsonb::write_string;
 use crate::types::{Datum, Record, TypeId};
 
 pub(super) const PARTS: Bodies = scalars! {
@@ -19,6 +20,11 @@ pub(super) const PARTS: Bodies = scalars! {
         let what = "cannot get array length of a";
         let elements = elements(a[0].as_text(), &format!("{what} scalar"), &format!("{what} non-array"))?;
         Ok(Datum::Int4(elements.len() as i32))
+    };
+    "json_strip_nulls" => |_, a| {
+        let mut out = String::new();
+        strip(a[0].as_text(), &mut out)?;
+        Ok(out.into())
     };
     "json_typeof" => |_, a| Ok(Datum::text(match Reader::new(a[0].as_text()).first() {
         b'{' => "object",
@@ -84,8 +90,40 @@ fn json(part: Option<&str>) -> Datum {
     part.map_or(Datum::Null, Datum::text)
 }
 
+/// Writes a value anew, without blanks and without members that are null.
+fn strip(value: &str, out: &mut String) -> Result<()> {
+    check_stack()?;
+    let mut reader = Reader::new(value);
+    match reader.first() {
+        b'{' => {
+            out.push('{');
+            while let Some((name, value)) = reader.member()? {
+                if value == "null" {
+                    continue;
+                }
+                out.push_str(if out.ends_with('{') { "" } else { "," });
+                write_string(&unescaped(name)?, out);
+                out.push(':');
+                strip(value, out)?;
+            }
+            out.push('}');
+        }
+        b'[' => {
+            out.push('[');
+            while let Some(element) = reader.element()? {
+                out.push_str(if out.ends_with('[') { "" } else { "," });
+                strip(element, out)?;
+            }
+            out.push(']');
+        }
+        b'"' => write_string(&unescaped(reader.value()?)?, out),
+        _ => out.push_str(reader.value()?),
+    }
+    Ok(())
+}
+
 /// A part as text: a string without its quotes, and null is SQL's.
-fn text(part: Option<&str>) -> Result<Datum> {
+pub(in crate::func) fn text(part: Option<&str>) -> Result<Datum> {
     let Some(part) = part else { return Ok(Datum::Null) };
     match part.trim_start() {
         "null" => Ok(Datum::Null),
@@ -95,7 +133,7 @@ fn text(part: Option<&str>) -> Result<Datum> {
 }
 
 /// The value of the last member of that name; none of what is no object.
-fn field<'a>(value: &'a str, name: &str) -> Result<Option<&'a str>> {
+pub(in crate::func) fn field<'a>(value: &'a str, name: &str) -> Result<Option<&'a str>> {
     let mut reader = Reader::new(value);
     if reader.first() != b'{' {
         return Ok(None);
@@ -110,7 +148,7 @@ fn field<'a>(value: &'a str, name: &str) -> Result<Option<&'a str>> {
 }
 
 /// The element of that number, from the end where it is negative; none of what is no array.
-fn element(value: &str, index: i32) -> Result<Option<&str>> {
+pub(in crate::func) fn element(value: &str, index: i32) -> Result<Option<&str>> {
     let mut reader = Reader::new(value);
     if reader.first() != b'[' {
         return Ok(None);
@@ -189,7 +227,7 @@ fn members<'a>(value: &'a str, scalar: &str, array: &str) -> Result<Vec<(&'a str
 }
 
 /// Goes through the parts of a value that is known to be well formed.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     text: &'a str,
     at: usize,
     /// The opening brace of the value whose parts are asked for lies behind.
@@ -198,7 +236,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a str) -> Reader<'a> {
+    pub(super) fn new(text: &'a str) -> Reader<'a> {
         let mut reader = Reader { text, at: 0, inside: false, steps: Steps::default() };
         reader.skip_blanks();
         reader
@@ -227,12 +265,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The array's next element.
-    fn element(&mut self) -> Result<Option<&'a str>> {
+    pub(super) fn element(&mut self) -> Result<Option<&'a str>> {
         if self.goes_on() { self.value().map(Some) } else { Ok(None) }
     }
 
     /// The object's next member: its name, in its quotes, and its value.
-    fn member(&mut self) -> Result<Option<(&'a str, &'a str)>> {
+    pub(super) fn member(&mut self) -> Result<Option<(&'a str, &'a str)>> {
         if !self.goes_on() {
             return Ok(None);
         }
@@ -294,7 +332,7 @@ impl<'a> Reader<'a> {
 }
 
 /// A string without its quotes and escapes.
-fn unescaped(string: &str) -> Result<String> {
+pub(super) fn unescaped(string: &str) -> Result<String> {
     let mut rest = &string[1..string.len() - 1];
     let mut out = String::with_capacity(rest.len());
     while let Some(at) = rest.find('\\') {

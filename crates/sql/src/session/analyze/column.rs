@@ -216,6 +216,7 @@ fn width_of(value: &Datum, ty: TypeId) -> usize {
     let bytes = match value {
         Datum::Text(text) => text.len(),
         Datum::Bytea(bytes) => bytes.len(),
+        Datum::Jsonb(text) => text.len(),
         // A header, and two bytes for each digit of base 10000.
         Datum::Numeric(n) if n.is_finite() => return 3 + 2 * n.parts().digits.len(),
         Datum::Array(array) => array_bytes(array),

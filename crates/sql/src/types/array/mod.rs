@@ -329,6 +329,7 @@ pub fn element_bytes(element: &Datum) -> usize {
     match element {
         Datum::Text(text) => with_length(text.len()),
         Datum::Bytea(bytes) => with_length(bytes.len()),
+        Datum::Jsonb(text) => with_length(text.len()),
         Datum::Numeric(number) => with_length(2 + 2 * number.parts().digits.len()),
         Datum::Record(record) => {
             24 + sum_up_to_limit(record.fields.iter().map(|(_, field)| element_bytes(field)))

@@ -278,6 +278,7 @@ fn recode(
             | TypeId::BPCHAR
             | TypeId::NAME
             | TypeId::JSON
+            | TypeId::JSONB
             | TypeId::UNKNOWN
             | TypeId::CSTRING
     );

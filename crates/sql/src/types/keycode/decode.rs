@@ -8,7 +8,7 @@ use crate::types::compare::is_unsigned;
 use crate::types::datetime::USECS_PER_SEC;
 use crate::types::row::ValueKind;
 use crate::types::{
-    Date, Datum, Oid, Text, Tid, Time, TimeTz, Timestamp, TimestampTz, TypeId, type_info,
+    Date, Datum, Inet, Oid, Text, Tid, Time, TimeTz, Timestamp, TimestampTz, TypeId, type_info,
 };
 
 /// Takes codes off the front of a key, undoing the inversion of descending columns.
@@ -86,6 +86,7 @@ fn decode_value(type_id: TypeId, keyed: bool, reader: &mut Reader<'_, '_>) -> Da
         ValueKind::Timestamp => Datum::Timestamp(Timestamp(reader.i64())),
         ValueKind::TimestampTz => Datum::TimestampTz(TimestampTz(reader.i64())),
         ValueKind::Uuid => Datum::Uuid(reader.array()),
+        ValueKind::Inet => decode_inet(reader),
         ValueKind::Text => {
             if keyed {
                 while reader.byte() != END {}
@@ -98,7 +99,8 @@ fn decode_value(type_id: TypeId, keyed: bool, reader: &mut Reader<'_, '_>) -> Da
         | ValueKind::Float4
         | ValueKind::Float8
         | ValueKind::Interval
-        | ValueKind::Record => unreachable!("{type_id:?} is not lossless"),
+        | ValueKind::Record
+        | ValueKind::Jsonb => unreachable!("{type_id:?} is not lossless"),
     }
 }
 
@@ -111,6 +113,17 @@ fn decode_text(reader: &mut Reader<'_, '_>) -> Datum {
         }
     }
     Datum::Text(Text::new(std::str::from_utf8(&text).expect("a key holds the UTF-8 it was given")))
+}
+
+/// The network comes before the address, which has its bits, too.
+fn decode_inet(reader: &mut Reader<'_, '_>) -> Datum {
+    Datum::Inet(if reader.byte() == 0 {
+        let [_, _, _, _, bits] = reader.array();
+        Inet::new(&reader.array::<4>(), bits)
+    } else {
+        let [.., bits] = reader.array::<17>();
+        Inet::new(&reader.array::<16>(), bits)
+    })
 }
 
 fn decode_bytea(reader: &mut Reader<'_, '_>) -> Datum {

@@ -18,7 +18,7 @@ use super::chars::without_padding;
 use super::compare::is_unsigned;
 use super::numeric::{Numeric, Sign};
 use super::row::ValueKind;
-use super::{Datum, Interval, Record, Rules, TypeId};
+use super::{Datum, Inet, Interval, Record, Rules, TypeId};
 
 /// Marker of a null that sorts before values.
 const NULL_FIRST: u8 = 0x00;
@@ -124,13 +124,14 @@ impl KeyColumn {
 /// Whether values of a type come back from their codes exactly.
 fn is_lossless(type_id: TypeId) -> bool {
     match ValueKind::of_type(type_id) {
-        // The scale, the sign of zero, and how a span was split are not in the order.
+        // The scale (of numbers in jsonb, too), the sign of zero, and how a span was split are not in the order.
         Some(
             ValueKind::Numeric
             | ValueKind::Float4
             | ValueKind::Float8
             | ValueKind::Interval
-            | ValueKind::Record,
+            | ValueKind::Record
+            | ValueKind::Jsonb,
         )
         | None => false,
         Some(ValueKind::Array) => {
@@ -215,6 +216,7 @@ fn encode_value(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) {
         Datum::TimestampTz(v) => out.extend_from_slice(&flip_i64(v.0)),
         Datum::Interval(v) => encode_interval(*v, out),
         Datum::Uuid(v) => out.extend_from_slice(v),
+        Datum::Inet(v) => encode_inet(v, out),
         Datum::Numeric(v) => encode_numeric(v, out),
         Datum::Text(v) => {
             let text = if type_id == TypeId::BPCHAR { without_padding(v) } else { v.as_str() };
@@ -222,6 +224,7 @@ fn encode_value(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) {
             out.push(END);
         }
         Datum::Bytea(v) => encode_bytea(v, out),
+        Datum::Jsonb(v) => super::jsonb::write_code(v, out),
         Datum::Array(v) => encode_array(v, None, out),
         Datum::Record(v) => encode_record(v, out),
     }
@@ -257,7 +260,7 @@ fn encode_interval(value: Interval, out: &mut Vec<u8>) {
 
 /// A class byte; for finite numbers but zero the weight and the digits, each plus one, ended by
 /// zero, all inverted for negative ones.
-fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
+pub(super) fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
     let parts = value.parts();
     let class = match parts.sign {
         Sign::NegInfinity => numeric_class::NEG_INFINITY,
@@ -280,6 +283,14 @@ fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
     if class == numeric_class::NEGATIVE {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
+}
+
+/// Version, network, bits, address; the last two of 4 or 16 bytes each.
+fn encode_inet(value: &Inet, out: &mut Vec<u8>) {
+    out.push(u8::from(value.is_v6()));
+    out.extend_from_slice(value.network().address());
+    out.push(value.bits());
+    out.extend_from_slice(value.address());
 }
 
 fn encode_bytea(bytes: &[u8], out: &mut Vec<u8>) {

@@ -1,6 +1,7 @@
 //! Where one column's code ends in a key, without looking at what its value is.
 
 use super::{BYTEA_ZERO, END, KeyColumn, VALUE_MARKER, numeric_class};
+use crate::types::jsonb::order;
 use crate::types::row::ValueKind;
 use crate::types::{Rules, TypeId, type_info};
 
@@ -29,7 +30,11 @@ impl KeyColumn {
             ValueKind::Interval => 10,
             ValueKind::TimeTz => 12,
             ValueKind::Uuid => 16,
-            ValueKind::Text | ValueKind::Bytea | ValueKind::Numeric => {
+            ValueKind::Text
+            | ValueKind::Bytea
+            | ValueKind::Numeric
+            | ValueKind::Inet
+            | ValueKind::Jsonb => {
                 return Some(CodeLength::Found(*self));
             }
             ValueKind::Array => {
@@ -86,6 +91,8 @@ impl Bytes<'_> {
             }
             Some(ValueKind::Bytea) => while self.next() != END || self.next() == BYTEA_ZERO {},
             Some(ValueKind::Numeric) => self.pass_numeric(),
+            Some(ValueKind::Inet) => self.at += if self.next() == 0 { 9 } else { 33 },
+            Some(ValueKind::Jsonb) => self.pass_json(),
             Some(ValueKind::Array) => self.pass_array(type_id, rules),
             _ => match KeyColumn::ascending(type_id).code_length() {
                 Some(CodeLength::Fixed(length)) => self.at += length,
@@ -107,6 +114,32 @@ impl Bytes<'_> {
         // The weight; then digits of two bytes.
         self.at += 2;
         while [self.next() ^ inverted, self.next() ^ inverted] != [0, 0] {}
+    }
+
+    fn pass_json(&mut self) {
+        match self.next() {
+            order::STRING => self.pass_text(),
+            order::NUMBER => self.pass_numeric(),
+            order::BOOL => self.at += 1,
+            order::ARRAY => {
+                let elements = self.next_u32();
+                // Whether it is more than a value that stands alone.
+                self.at += 1;
+                (0..elements).for_each(|_| self.pass_json());
+            }
+            order::OBJECT => {
+                let pairs = self.next_u32();
+                for _ in 0..pairs {
+                    self.pass_text();
+                    self.pass_json();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn next_u32(&mut self) -> u32 {
+        u32::from_be_bytes(std::array::from_fn(|_| self.next()))
     }
 
     fn pass_array(&mut self, type_id: TypeId, rules: Option<&'static Rules>) {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::types::array::Dimension;
+use crate::types::jsonb::Json;
 use crate::types::{
     Array, Collation, Date, Numeric, Oid, Time, TimeTz, Timestamp, TimestampTz, compare, equals,
     is_equal,
@@ -44,6 +45,41 @@ fn array() -> impl Strategy<Value = Datum> {
     })
 }
 
+fn inet() -> impl Strategy<Value = Datum> {
+    let bits = prop_oneof![0u8..4, 28u8..33];
+    (any::<bool>(), prop_oneof![Just(0u8), Just(10), any::<u8>()], 0u8..3, bits).prop_map(
+        |(is_v6, first, last, bits)| {
+            let mut address = [0; 16];
+            let length = if is_v6 { 16 } else { 4 };
+            (address[0], address[length - 1]) = (first, last);
+            Datum::Inet(Inet::new(&address[..length], bits))
+        },
+    )
+}
+
+/// Values so deep in each other, small ones so that equal ones occur.
+fn json(depth: u32) -> BoxedStrategy<Json> {
+    let text =
+        || prop_oneof![Just("".into()), Just("a".into()), Just("b".into()), Just("aa".into())];
+    let scalar = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::Bool),
+        text().prop_map(Json::String),
+        prop_oneof![Just("1"), Just("1.0"), Just("-2.5"), Just("1e9"), Just("0")]
+            .prop_map(|number| Json::Number(Numeric::parse(number).unwrap())),
+    ];
+    if depth == 0 {
+        return scalar.boxed();
+    }
+    let inner = || json(depth - 1);
+    prop_oneof![
+        scalar,
+        prop::collection::vec(inner(), 0..3).prop_map(Json::Array),
+        prop::collection::vec((text(), inner()), 0..3).prop_map(Json::object),
+    ]
+    .boxed()
+}
+
 /// A type and a strategy for its values, close together so that equal ones occur.
 fn values_of(type_id: TypeId) -> BoxedStrategy<Datum> {
     match type_id {
@@ -77,6 +113,8 @@ fn values_of(type_id: TypeId) -> BoxedStrategy<Datum> {
                 Datum::Interval(Interval { months, days, micros: micros / 1_000_000 })
             })
             .boxed(),
+        TypeId::INET => inet().boxed(),
+        TypeId::JSONB => json(2).prop_map(|v| Datum::Jsonb(v.to_stored().unwrap())).boxed(),
         TypeId::UUID => any::<[u8; 16]>().prop_map(Datum::Uuid).boxed(),
         TypeId::OID => any::<u32>().prop_map(|v| Datum::Oid(Oid(v))).boxed(),
         TypeId::INT4_ARRAY => array().boxed(),
@@ -84,7 +122,7 @@ fn values_of(type_id: TypeId) -> BoxedStrategy<Datum> {
     }
 }
 
-const TYPES: [TypeId; 20] = [
+const TYPES: [TypeId; 22] = [
     TypeId::BOOL,
     TypeId::CHAR,
     TypeId::INT2,
@@ -103,6 +141,8 @@ const TYPES: [TypeId; 20] = [
     TypeId::TIMETZ,
     TypeId::INTERVAL,
     TypeId::UUID,
+    TypeId::INET,
+    TypeId::JSONB,
     TypeId::OID,
     TypeId::INT4_ARRAY,
 ];

@@ -16,8 +16,12 @@ pub const MAX_VALUE_BYTES: usize = (1 << 30) - 1;
 #[inline]
 pub fn check_size(value: &Datum) -> Result<()> {
     match value {
-        Datum::Text(_) | Datum::Bytea(_) | Datum::Array(_) | Datum::Record(_) => {
-            if bytes_max(value) > MAX_VALUE_BYTES { Err(too_large(value)) } else { Ok(()) }
+        Datum::Text(_) | Datum::Bytea(_) | Datum::Jsonb(_) | Datum::Array(_) | Datum::Record(_) => {
+            if bytes_max(value) > MAX_VALUE_BYTES {
+                Err(too_large(value))
+            } else {
+                Ok(())
+            }
         }
         _ => Ok(()),
     }
@@ -40,6 +44,7 @@ pub(super) fn bytes_max(value: &Datum) -> usize {
     match value {
         Datum::Text(text) => text.len(),
         Datum::Bytea(bytes) => bytes.len(),
+        Datum::Jsonb(text) => text.len(),
         Datum::Numeric(number) => 4 + 2 * number.parts().digits.len(),
         Datum::Array(array) => array_bytes_max(array),
         Datum::Record(record) => {

@@ -9,7 +9,7 @@ use super::varlen::{read_varlen, write_varlen};
 use crate::types::array::{Array, Dimension};
 use crate::types::datetime::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
 use crate::types::numeric::{Numeric, Sign};
-use crate::types::{Datum, Oid, Record, Text, Tid, TypeId};
+use crate::types::{Datum, Inet, Oid, Record, Text, Tid, TypeId};
 
 /// The physical form of a type: which `Datum` variant its values are and how rows hold them.
 ///
@@ -38,6 +38,8 @@ pub enum ValueKind {
     Bytea = 19,
     Array = 20,
     Record = 21,
+    Jsonb = 22,
+    Inet = 23,
 }
 
 use ValueKind as K;
@@ -54,7 +56,7 @@ pub fn is_identical(a: &Datum, b: &Datum) -> bool {
 }
 
 impl ValueKind {
-    const ALL: [ValueKind; 21] = [
+    const ALL: [ValueKind; 23] = [
         K::Bool,
         K::Char,
         K::Int2,
@@ -76,6 +78,8 @@ impl ValueKind {
         K::Bytea,
         K::Array,
         K::Record,
+        K::Jsonb,
+        K::Inet,
     ];
 
     /// The form of a built-in type; `None` for pseudo-types without values and for types that
@@ -109,6 +113,7 @@ impl ValueKind {
             TypeId::TIMESTAMPTZ => K::TimestampTz,
             TypeId::INTERVAL => K::Interval,
             TypeId::UUID => K::Uuid,
+            TypeId::INET | TypeId::CIDR => K::Inet,
             TypeId::NUMERIC => K::Numeric,
             TypeId::TEXT
             | TypeId::VARCHAR
@@ -124,6 +129,7 @@ impl ValueKind {
             | TypeId::ACLITEM
             | TypeId::VOID => K::Text,
             TypeId::BYTEA => K::Bytea,
+            TypeId::JSONB => K::Jsonb,
             TypeId::INT2VECTOR | TypeId::OIDVECTOR => K::Array,
             TypeId::RECORD => K::Record,
             _ if super::super::type_info(id)?.is_array() => K::Array,
@@ -151,9 +157,11 @@ impl ValueKind {
             Datum::TimestampTz(_) => K::TimestampTz,
             Datum::Interval(_) => K::Interval,
             Datum::Uuid(_) => K::Uuid,
+            Datum::Inet(_) => K::Inet,
             Datum::Numeric(_) => K::Numeric,
             Datum::Text(_) => K::Text,
             Datum::Bytea(_) => K::Bytea,
+            Datum::Jsonb(_) => K::Jsonb,
             Datum::Array(_) => K::Array,
             Datum::Record(_) => K::Record,
         })
@@ -173,7 +181,10 @@ impl ValueKind {
             K::Int8 | K::Float8 | K::Time | K::Timestamp | K::TimestampTz => 8,
             K::TimeTz => 12,
             K::Interval | K::Uuid => 16,
-            K::Numeric | K::Text | K::Bytea | K::Array | K::Record => return None,
+            K::Inet => Inet::BYTES as u32,
+            K::Numeric | K::Text | K::Bytea | K::Array | K::Record | K::Jsonb => {
+                return None;
+            }
         })
     }
 
@@ -208,8 +219,10 @@ impl ValueKind {
                 out.extend_from_slice(&v.months.to_le_bytes());
             }
             Datum::Uuid(v) => out.extend_from_slice(v),
+            Datum::Inet(v) => out.extend_from_slice(&v.to_bytes()),
             Datum::Text(v) => write_varlen(v.as_bytes(), out),
             Datum::Bytea(v) => write_varlen(v, out),
+            Datum::Jsonb(v) => write_varlen(v.as_bytes(), out),
             Datum::Numeric(v) => write_varlen(&numeric_bytes(v), out),
             Datum::Array(v) => write_varlen(&array_bytes(v), out),
             Datum::Record(v) => write_varlen(&record_bytes(v), out),
@@ -246,7 +259,8 @@ impl ValueKind {
                 months: i32::from_le_bytes(fixed(bytes, 12)),
             }),
             K::Uuid => Datum::Uuid(fixed(bytes, 0)),
-            K::Text | K::Bytea | K::Numeric | K::Array | K::Record => {
+            K::Inet => Datum::Inet(Inet::from_bytes(fixed(bytes, 0))),
+            K::Text | K::Bytea | K::Numeric | K::Array | K::Record | K::Jsonb => {
                 let (stored, used) = read_varlen(bytes);
                 return (stored.with_bytes(|raw| self.decode_varlen(raw)), used);
             }
@@ -258,6 +272,7 @@ impl ValueKind {
         match self {
             K::Text => Datum::Text(Text::new(stored_str(raw))),
             K::Bytea => Datum::bytea(raw),
+            K::Jsonb => Datum::Jsonb(stored_str(raw).into()),
             K::Numeric => Datum::Numeric(read_numeric(raw)),
             K::Array => Datum::Array(Arc::new(read_array(raw))),
             K::Record => Datum::Record(Arc::new(read_record(raw))),

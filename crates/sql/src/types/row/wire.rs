@@ -36,7 +36,7 @@ impl RowView<'_> {
                 let value = i64::from_le_bytes(fixed(bytes));
                 out.extend_from_slice(digits.format(value).as_bytes());
             }
-            ValueKind::Text => {
+            ValueKind::Text | ValueKind::Jsonb => {
                 read_varlen(bytes).0.with_bytes(|raw| out.extend_from_slice(raw));
             }
             ValueKind::Bool => out.push(if bytes[0] != 0 { b't' } else { b'f' }),

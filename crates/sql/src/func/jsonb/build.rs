@@ -1,0 +1,151 @@
+//! Values of SQL to `jsonb`: `to_jsonb`, `jsonb_build_object`, `jsonb_agg` and their kin. They become `json` first
+//! ([`crate::func::json`]).
+
+use std::sync::Arc;
+
+use super::stored;
+use crate::error::{Result, bail, sql_error};
+use crate::exec::spill::values_bytes;
+use crate::func::aggregate::Aggregates;
+use crate::func::bodies::{Bodies, scalars};
+use crate::func::json::{object_of_pairs, object_of_texts, write_name, write_value};
+use crate::func::quote::variadic_arguments;
+use crate::func::{Accumulator, Context, check_length};
+use crate::types::jsonb::{self, Json};
+use crate::types::{Datum, IoContext, TypeId};
+
+pub(super) const BODIES: Bodies = scalars! {
+    "to_jsonb" => |cx, a| stored(&to_json(cx.arg_types[0], &a[0], &cx.io())?);
+    "jsonb_build_array" => |cx, a| {
+        if cx.variadic && a[0].is_null() {
+            return Ok(Datum::Null);
+        }
+        let io = cx.io();
+        let values = variadic_arguments(cx, a, 0);
+        let elements = values.iter().map(|(type_id, value)| to_json(*type_id, value, &io));
+        stored(&Json::Array(elements.collect::<Result<_>>()?))
+    };
+    "jsonb_build_array_noargs" => |_, _| stored(&Json::Array(Vec::new()));
+    "jsonb_build_object" => |cx, a| {
+        if cx.variadic && a[0].is_null() {
+            return Ok(Datum::Null);
+        }
+        build_object(cx, &variadic_arguments(cx, a, 0))
+    };
+    "jsonb_object" => |_, a| from_json(&object_of_texts(a[0].as_array())?);
+    "jsonb_object_two_arg" => |_, a| {
+        from_json(&object_of_pairs(a[0].as_array(), a[1].as_array())?)
+    };
+    "jsonb_build_object_noargs" => |_, _| stored(&Json::Object(Vec::new()));
+};
+
+fn build_object(cx: &Context<'_>, arguments: &[(TypeId, Datum)]) -> Result<Datum> {
+    if !arguments.len().is_multiple_of(2) {
+        return Err(sql_error!(
+            INVALID_PARAMETER_VALUE,
+            "argument list must have even number of elements"
+        )
+        .with_hint(
+            "The arguments of jsonb_build_object() must consist of alternating keys and values.",
+        ));
+    }
+    let io = cx.io();
+    let pairs = arguments.chunks_exact(2).enumerate().map(|(i, pair)| {
+        let (key_type, key) = &pair[0];
+        if key.is_null() {
+            bail!(INVALID_PARAMETER_VALUE, "argument {}: key must not be null", 2 * i + 1);
+        }
+        Ok((to_key(*key_type, key, &io)?, to_json(pair[1].0, &pair[1].1, &io)?))
+    });
+    stored(&Json::object(pairs.collect::<Result<_>>()?))
+}
+
+/// A value as an object's key.
+fn to_key(type_id: TypeId, value: &Datum, io: &IoContext<'_>) -> Result<Arc<str>> {
+    let mut text = Vec::new();
+    write_name(type_id, value, io, &mut text)?;
+    match reread(&text)? {
+        Json::String(key) => Ok(key),
+        other => unreachable!("names are written as strings, not {other:?}"),
+    }
+}
+
+fn to_json(type_id: TypeId, value: &Datum, io: &IoContext<'_>) -> Result<Json> {
+    if let Datum::Jsonb(text) = value {
+        return jsonb::take_apart(text);
+    }
+    let mut text = Vec::new();
+    write_value(type_id, value, io, &mut text)?;
+    reread(&text)
+}
+
+fn from_json(value: &Datum) -> Result<Datum> {
+    stored(&jsonb::parse(value.as_text())?)
+}
+
+fn reread(text: &[u8]) -> Result<Json> {
+    jsonb::parse(std::str::from_utf8(text).expect("output functions write UTF-8"))
+}
+
+pub(in crate::func) const AGGREGATES: Aggregates = &[
+    ("jsonb_agg(anyelement)", |types| {
+        Box::new(Elements { type_id: types[0], values: None, bytes: 0 })
+    }),
+    ("jsonb_object_agg(any,any)", |types| {
+        Box::new(Pairs { types: [types[0], types[1]], pairs: None, bytes: 0 })
+    }),
+];
+
+/// All values as one array.
+struct Elements {
+    type_id: TypeId,
+    values: Option<Vec<Json>>,
+    bytes: usize,
+}
+
+impl Accumulator for Elements {
+    fn add(&mut self, cx: &mut Context<'_>, args: &[Datum]) -> Result<()> {
+        self.bytes += values_bytes(&args[..1]);
+        check_length(self.bytes)?;
+        let value = to_json(self.type_id, &args[0], &cx.io())?;
+        self.values.get_or_insert_default().push(value);
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
+        self.values.as_ref().map_or(Ok(Datum::Null), |all| stored(&Json::Array(all.clone())))
+    }
+
+    fn memory(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// All pairs as one object.
+struct Pairs {
+    types: [TypeId; 2],
+    pairs: Option<Vec<(Arc<str>, Json)>>,
+    bytes: usize,
+}
+
+impl Accumulator for Pairs {
+    fn add(&mut self, cx: &mut Context<'_>, args: &[Datum]) -> Result<()> {
+        if args[0].is_null() {
+            bail!(INVALID_PARAMETER_VALUE, "field name must not be null");
+        }
+        self.bytes += values_bytes(&args[..2]);
+        check_length(self.bytes)?;
+        let io = cx.io();
+        let pair = (to_key(self.types[0], &args[0], &io)?, to_json(self.types[1], &args[1], &io)?);
+        self.pairs.get_or_insert_default().push(pair);
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
+        self.pairs.as_ref().map_or(Ok(Datum::Null), |all| stored(&Json::object(all.clone())))
+    }
+
+    fn memory(&self) -> usize {
+        self.bytes
+    }
+}
