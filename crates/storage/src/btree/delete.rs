@@ -138,8 +138,9 @@ impl BTree {
         done.pages += 1;
         done.entries += if live { count as u64 } else { 0 };
         let mut above = Vec::new();
-        if empty && block != ROOT && self.take_out(passage, block, &mut above)? {
-            done.pages_deleted += 1 + above.len() as u64;
+        if empty && block != ROOT {
+            let taken = self.take_out(passage, block, &mut above)?;
+            done.pages_deleted += above.len() as u64 + u64::from(taken);
         }
         let used = (live && !empty).then_some(used);
         Ok(Some(Cleaned { next: (next != ROOT).then_some(next), used, above }))

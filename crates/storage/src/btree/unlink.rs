@@ -86,6 +86,7 @@ impl BTree {
         child: BlockNo,
         level: u8,
     ) -> Result<Option<BlockNo>> {
+        self.complete(child)?;
         let Some((key, tie)) = self.high_of(passage, child)? else { return Ok(None) };
         let is_alone = |node: Node<'_>, _| {
             node.count() == 1 && node.slot(0).child() == child && !node.is_rightmost()
@@ -192,15 +193,21 @@ impl BTree {
         page: BlockNo,
         level: u8,
     ) -> Result<Option<Surroundings>> {
+        // A split that a crash has left: the parent does not know all of its children yet, and nobody else may come by.
+        self.complete(page)?;
         let Some((key, tie)) = self.high_of(passage, page)? else { return Ok(None) };
         let entry = |node: Node<'_>, at: usize| {
             let i = at.saturating_sub(1);
             let sibling = (i > 0).then(|| node.slot(i - 1).child());
             (node.slot(i).child(), i + 1 < node.count(), sibling)
         };
-        let Some(parent) = self.before(Place { key: &key, tie }, level + 1, entry)? else {
-            return Ok(None);
-        };
+        let find = || self.before(Place { key: &key, tie }, level + 1, entry);
+        let Some(mut parent) = find()? else { return Ok(None) };
+        if parent.found.0 != page {
+            self.complete(parent.found.0)?;
+            let Some(again) = find()? else { return Ok(None) };
+            parent = again;
+        }
         let (child, has_next, sibling) = parent.found;
         if child != page || !has_next {
             return Ok(None);
