@@ -231,3 +231,18 @@ ANALYZE jb;
 SELECT count(*) FROM jb WHERE j = '{}';
 DROP TABLE jb CASCADE;
 SELECT pg_typeof('{}'::jsonb), format_type(3802, NULL), 'jsonb'::regtype, 'jsonb[]'::regtype;
+-- Limits, and what is cheap to ask and dear to make.
+SELECT * FROM json_to_record('{"a": [[[[[[[1]]]]]]]}') AS x (a int[]);
+SELECT a FROM json_to_record('{"a": "{1,2}"}') AS x (a int[]);
+SELECT a FROM jsonb_to_record('{"a": "{1,2}"}') AS x (a int[]);
+SELECT '["a", "b"]'::jsonb ?| '{{c,b},{d,e}}', '["a", "b"]'::jsonb ?& '{{a,b},{a,NULL}}';
+SELECT '{"a": 1, "b": 2, "c": 3}'::jsonb - '{a,c,c,NULL}'::text[], '["a", "b", 1]'::jsonb - '{a,x}'::text[];
+SELECT json_agg(ARRAY[t] ORDER BY t.id DESC) FROM (VALUES (1, 'a'), (2, 'b')) t (id, name);
+SELECT jsonb_agg(ARRAY[t] ORDER BY t.id DESC) FROM (VALUES (1, 'a'), (2, 'b')) t (id, name);
+SELECT jsonb_agg(DISTINCT t) FROM (VALUES (1, 'a'), (2, 'b'), (1, 'a')) t (id, name);
+SELECT jsonb_object_agg(k, v) FROM (VALUES ('bb', 1), ('a', 2), ('bb', 3), ('c', NULL)) t (k, v);
+SELECT jsonb_object_agg(k, v), jsonb_agg(v) FROM (VALUES ('a', '[1, {"x": 2}]'::jsonb)) t (k, v) WHERE false;
+SELECT jsonb_agg(v), jsonb_object_agg(v ->> 0, v) FROM (VALUES ('[1, {"x": 2}]'::jsonb), ('[]'), ('["b"]')) t (v) WHERE v ->> 0 IS NOT NULL;
+CREATE VIEW of_record AS SELECT x.a, x.b FROM jsonb_to_record('{"a": 1, "b": "y"}') AS x (a int, b text);
+SELECT * FROM of_record;
+DROP VIEW of_record;

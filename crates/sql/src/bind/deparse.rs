@@ -250,8 +250,12 @@ impl Deparser<'_> {
             Shape::Function | Shape::SqlSyntax => {
                 out.push_str(&quote_ident(call.func.name));
                 out.push('(');
-                let last = call.args.len().wrapping_sub(1);
-                for (i, arg) in call.args.iter().enumerate() {
+                let args = match super::json::has_columns(call.func.source) {
+                    true => &call.args[..call.func.args.len()],
+                    false => &call.args[..],
+                };
+                let last = args.len().wrapping_sub(1);
+                for (i, arg) in args.iter().enumerate() {
                     if i > 0 {
                         out.push_str(", ");
                     }

@@ -89,26 +89,32 @@ impl Binder<'_, '_> {
         }
         let args: Vec<Expr> =
             args.into_iter().map(|arg| self.named_rows(arg)).collect::<Result<_>>()?;
-        let of_rows = |arg: &Expr| arg.type_id() == TypeId::RECORD;
+        let of_rows = |arg: &Expr| is_row(arg.ty());
         if agg.name == "json_agg" && args.iter().all(of_rows) {
             *agg = &ROWS_AGG;
             *declared = ROWS_AGG.args.to_vec();
         }
+        let make = if agg.name.starts_with("jsonb") { "to_jsonb" } else { "to_json" };
         let as_json = |arg: Expr| {
             let loc = arg.loc();
-            if of_rows(&arg) { self.function("to_json", vec![arg], loc) } else { Ok(arg) }
+            if of_rows(&arg) { self.function(make, vec![arg], loc) } else { Ok(arg) }
         };
         args.into_iter().map(as_json).collect()
     }
 }
 
+/// Whether it makes rows of objects, and so has three arguments more than was written ([`with_columns`]).
+pub(super) fn has_columns(source: &str) -> bool {
+    matches!(
+        source,
+        "json_to_record" | "json_to_recordset" | "jsonb_to_record" | "jsonb_to_recordset"
+    )
+}
+
 /// The call with the columns behind its arguments, where it makes rows of objects.
 pub(super) fn with_columns(mut expr: Expr, columns: &[RelColumn]) -> Expr {
     if let Expr::Call(call) = &mut expr
-        && matches!(
-            call.func.source,
-            "json_to_record" | "json_to_recordset" | "jsonb_to_record" | "jsonb_to_recordset"
-        )
+        && has_columns(call.func.source)
     {
         let list = |element: TypeId, array: TypeId, values: Vec<Datum>| {
             Expr::constant(Array::from_elements(element, values).into(), Ty::of(array))

@@ -6,7 +6,7 @@ use super::parts::{Reader, unescaped};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func::bodies::Bodies;
 use crate::func::{Body, Context, Rows};
-use crate::types::array::Dimension;
+use crate::types::array::{Dimension, MAX_DIMENSIONS, too_many_dimensions};
 use crate::types::jsonb::{self, Json};
 use crate::types::{Array, Datum, IoContext, Record, TypeId, TypeInfo, TypeMod, input, type_info};
 
@@ -41,6 +41,10 @@ impl Part {
             Part::Tree(Json::Null) => b'n',
             Part::Tree(_) => b'0',
         }
+    }
+
+    fn is_string(&self) -> bool {
+        matches!(self, Part::Tree(Json::String(_))) || self.kind() == b'"'
     }
 
     /// As `->>` gives it.
@@ -180,7 +184,10 @@ fn value(
         (TypeId::JSONB, Part::Text(text)) => Ok(Datum::Jsonb(jsonb::parse(&text)?.to_stored()?)),
         (TypeId::JSONB, Part::Tree(tree)) => Ok(Datum::Jsonb(tree.to_stored()?)),
         (_, part) => match type_info(type_id) {
-            Some(info) if info.is_array() => array(part, info, modifier, key, io),
+            // A string is an array as `input` reads it.
+            Some(info) if info.is_array() && !part.is_string() => {
+                array(part, info, modifier, key, io)
+            }
             _ => input(type_id, modifier, &part.text()?, io),
         },
     }
@@ -222,6 +229,9 @@ impl Shape {
         depth: usize,
         value: &mut dyn FnMut(Part) -> Result<Datum>,
     ) -> Result<()> {
+        if depth == MAX_DIMENSIONS {
+            return Err(too_many_dimensions(depth + 1));
+        }
         let parts = part.elements()?;
         match self.lens.get(depth) {
             None => self.lens.push(parts.len()),

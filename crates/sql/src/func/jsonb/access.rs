@@ -30,7 +30,6 @@ pub(super) const BODIES: Bodies = scalars! {
     "jsonb_pretty" => |_, a| {
         let mut out = String::new();
         write_indented(&tree(&a[0])?, 0, &mut out)?;
-        check_length(out.len())?;
         Ok(out.into())
     };
 };
@@ -114,5 +113,6 @@ fn write_indented(value: &Json, level: usize, out: &mut String) -> Result<()> {
         }
         scalar => scalar.write(out, &mut Steps::default())?,
     }
+    check_length(out.len())?;
     checkpoint()
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::stored;
 use crate::error::{Result, bail, sql_error};
-use crate::exec::spill::values_bytes;
 use crate::func::aggregate::Aggregates;
 use crate::func::bodies::{Bodies, scalars};
 use crate::func::json::{object_of_pairs, object_of_texts, write_name, write_value};
 use crate::func::quote::variadic_arguments;
 use crate::func::{Accumulator, Context, check_length};
+use crate::steps::Steps;
 use crate::types::jsonb::{self, Json};
 use crate::types::{Datum, IoContext, TypeId};
 
@@ -89,42 +89,56 @@ fn reread(text: &[u8]) -> Result<Json> {
 
 pub(in crate::func) const AGGREGATES: Aggregates = &[
     ("jsonb_agg(anyelement)", |types| {
-        Box::new(Elements { type_id: types[0], values: None, bytes: 0 })
+        Box::new(Elements { type_id: types[0], count: 0, out: String::new() })
     }),
     ("jsonb_object_agg(any,any)", |types| {
-        Box::new(Pairs { types: [types[0], types[1]], pairs: None, bytes: 0 })
+        Box::new(Pairs { types: [types[0], types[1]], pairs: Vec::new(), bytes: 0 })
     }),
 ];
 
-/// All values as one array.
+/// Appends the canonical text of what is going to be part of an array or an object.
+fn write_part(value: &Json, out: &mut String) -> Result<()> {
+    value.check_shape(1)?;
+    value.write(out, &mut Steps::default())?;
+    check_length(out.len())
+}
+
+/// All values as one array: the text so far.
 struct Elements {
     type_id: TypeId,
-    values: Option<Vec<Json>>,
-    bytes: usize,
+    count: usize,
+    out: String,
 }
 
 impl Accumulator for Elements {
     fn add(&mut self, cx: &mut Context<'_>, args: &[Datum]) -> Result<()> {
-        self.bytes += values_bytes(&args[..1]);
-        check_length(self.bytes)?;
         let value = to_json(self.type_id, &args[0], &cx.io())?;
-        self.values.get_or_insert_default().push(value);
-        Ok(())
+        if self.count == jsonb::MAX_ELEMENTS {
+            return Err(jsonb::too_many_elements());
+        }
+        self.count += 1;
+        self.out.push_str(if self.out.is_empty() { "[" } else { ", " });
+        write_part(&value, &mut self.out)
     }
 
     fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
-        self.values.as_ref().map_or(Ok(Datum::Null), |all| stored(&Json::Array(all.clone())))
+        if self.out.is_empty() {
+            return Ok(Datum::Null);
+        }
+        check_length(self.out.len() + 1)?;
+        Ok(Datum::Jsonb(format!("{}]", self.out).into()))
     }
 
     fn memory(&self) -> usize {
-        self.bytes
+        self.out.capacity()
     }
 }
 
-/// All pairs as one object.
+/// All pairs as one object: keys with the texts of their values.
 struct Pairs {
     types: [TypeId; 2],
-    pairs: Option<Vec<(Arc<str>, Json)>>,
+    pairs: Vec<(Arc<str>, Box<str>)>,
+    /// Of keys and texts.
     bytes: usize,
 }
 
@@ -133,19 +147,43 @@ impl Accumulator for Pairs {
         if args[0].is_null() {
             bail!(INVALID_PARAMETER_VALUE, "field name must not be null");
         }
-        self.bytes += values_bytes(&args[..2]);
-        check_length(self.bytes)?;
         let io = cx.io();
-        let pair = (to_key(self.types[0], &args[0], &io)?, to_json(self.types[1], &args[1], &io)?);
-        self.pairs.get_or_insert_default().push(pair);
+        let key = to_key(self.types[0], &args[0], &io)?;
+        let mut text = String::new();
+        write_part(&to_json(self.types[1], &args[1], &io)?, &mut text)?;
+        self.bytes += key.len() + text.len();
+        check_length(self.bytes)?;
+        self.pairs.push((key, text.into()));
         Ok(())
     }
 
     fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
-        self.pairs.as_ref().map_or(Ok(Datum::Null), |all| stored(&Json::object(all.clone())))
+        if self.pairs.is_empty() {
+            return Ok(Datum::Null);
+        }
+        let mut order: Vec<usize> = (0..self.pairs.len()).collect();
+        let key = |at: usize| &*self.pairs[at].0;
+        order.sort_by(|a, b| jsonb::key_order(key(*a), key(*b)));
+        // Of one key the last stays.
+        let stays = |i: &usize| order.get(i + 1).is_none_or(|next| key(*next) != key(order[*i]));
+        let kept: Vec<usize> = (0..order.len()).filter(stays).map(|i| order[i]).collect();
+        if kept.len() > jsonb::MAX_PAIRS {
+            return Err(jsonb::too_many_pairs());
+        }
+        let mut out = String::from("{");
+        for (i, at) in kept.into_iter().enumerate() {
+            let (key, text) = &self.pairs[at];
+            out.push_str(if i > 0 { ", " } else { "" });
+            jsonb::write_string(key, &mut out);
+            out.push_str(": ");
+            out.push_str(text);
+            check_length(out.len())?;
+        }
+        out.push('}');
+        Ok(Datum::Jsonb(out.into()))
     }
 
     fn memory(&self) -> usize {
-        self.bytes
+        self.bytes + self.pairs.capacity() * size_of::<(Arc<str>, Box<str>)>()
     }
 }

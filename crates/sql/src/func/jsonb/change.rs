@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base::hash::HashSet;
+
 use super::{path_index, stored, texts, tree};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::func::bodies::{Bodies, scalars};
@@ -81,7 +83,8 @@ fn concatenate(a: Json, b: Json) -> Json {
 }
 
 fn without_keys(value: &Datum, keys: &[Option<&str>]) -> Result<Datum> {
-    let is_named = |text: &str| keys.contains(&Some(text));
+    let keys: HashSet<&str> = keys.iter().copied().flatten().collect();
+    let is_named = |text: &str| keys.contains(text);
     match tree(value)? {
         Json::Object(mut pairs) => {
             pairs.retain(|(key, _)| !is_named(key));
@@ -230,12 +233,17 @@ fn created(path: &[Option<&str>], level: usize, change: &Change) -> Result<Optio
         return Ok(None);
     }
     let mut made = value.clone();
+    let mut filled = 0;
     for step in rest.iter().rev() {
         let step = step.ok_or_else(|| null_step(level))?;
         made = match path_index(step) {
             Some(index) => {
-                let mut elements = Vec::new();
-                put_at(&mut elements, usize::try_from(index).unwrap_or(0), made)?;
+                let (mut elements, at) = (Vec::new(), usize::try_from(index).unwrap_or(0));
+                filled += at;
+                if filled > MAX_ELEMENTS {
+                    return Err(too_many_elements());
+                }
+                put_at(&mut elements, at, made)?;
                 Json::Array(elements)
             }
             None => Json::Object(vec![(Arc::from(step), made)]),

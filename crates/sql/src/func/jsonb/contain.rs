@@ -1,27 +1,34 @@
 //! `@>`, `<@`, `?`, `?|`, `?&`.
 
-use super::{texts, tree};
+use super::tree;
 use crate::error::Result;
 use crate::func::bodies::{Bodies, scalars};
 use crate::func::checkpoint;
-use crate::types::Datum;
 use crate::types::jsonb::Json;
+use crate::types::{Array, Datum};
 
 pub(super) const BODIES: Bodies = scalars! {
     "jsonb_contains" => |_, a| contains_whole(&tree(&a[0])?, &tree(&a[1])?).map(Datum::Bool);
     "jsonb_contained" => |_, a| contains_whole(&tree(&a[1])?, &tree(&a[0])?).map(Datum::Bool);
     "jsonb_exists" => |_, a| Ok(Datum::Bool(has_key(&tree(&a[0])?, a[1].as_text())));
     "jsonb_exists_any" => |_, a| {
-        let value = tree(&a[0])?;
-        let keys = texts(a[1].as_array())?;
-        Ok(Datum::Bool(keys.into_iter().flatten().any(|key| has_key(&value, key))))
+        has_keys(&tree(&a[0])?, a[1].as_array(), true).map(Datum::Bool)
     };
     "jsonb_exists_all" => |_, a| {
-        let value = tree(&a[0])?;
-        let keys = texts(a[1].as_array())?;
-        Ok(Datum::Bool(keys.into_iter().flatten().all(|key| has_key(&value, key))))
+        Ok(Datum::Bool(!has_keys(&tree(&a[0])?, a[1].as_array(), false)?))
     };
 };
+
+/// Whether a key, of an array of any shape, that is no null is there (`wanted`), or one is not.
+fn has_keys(value: &Json, keys: &Array, wanted: bool) -> Result<bool> {
+    for key in keys.elements.iter().filter(|key| !key.is_null()) {
+        checkpoint()?;
+        if has_key(value, key.as_text()) == wanted {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
 /// A key of an object, or a string of an array; one that stands alone counts as an array of itself.
 fn has_key(value: &Json, key: &str) -> bool {
@@ -57,9 +64,9 @@ fn contains(value: &Json, part: &Json) -> Result<bool> {
         }
         (Json::Array(own), Json::Array(elements)) => {
             for wanted in elements {
-                checkpoint()?;
                 let mut found = false;
                 for candidate in own {
+                    checkpoint()?;
                     if contains(candidate, wanted)? {
                         found = true;
                         break;

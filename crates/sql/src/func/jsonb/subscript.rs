@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::access::{part, part_at};
 use super::change::{Change, apply};
 use super::{stored, tree};
-use crate::error::Result;
+use crate::error::{Result, too_deep};
 use crate::types::Datum;
 use crate::types::jsonb::{self, Json};
 
@@ -18,6 +18,9 @@ pub(crate) fn json_part(value: &Datum, path: &[Datum]) -> Result<Datum> {
 
 /// The value once this is there: what leads to it is made where it is missing, nulls fill the places before it.
 pub(crate) fn json_with_part(before: &Datum, path: &[Datum], value: &Datum) -> Result<Datum> {
+    if path.len() > jsonb::DEPTH_MAX {
+        return Err(too_deep());
+    }
     let mut whole = match before {
         Datum::Jsonb(text) => jsonb::take_apart(text)?,
         _ if matches!(path.first(), Some(Datum::Int4(_))) => Json::Array(Vec::new()),

@@ -11,13 +11,14 @@ mod read;
 mod tests;
 
 pub use order::{compare, write_code};
-pub(crate) use read::{MAX_ELEMENTS, too_many_elements};
+pub(crate) use read::{MAX_ELEMENTS, MAX_PAIRS, too_many_elements, too_many_pairs};
 pub use read::{parse, read, take_apart};
 
 use std::sync::Arc;
 
 use super::Numeric;
-use crate::error::{Result, too_deep};
+use super::row::MAX_VALUE_BYTES;
+use crate::error::{Result, SqlError, sql_error, too_deep};
 use crate::steps::Steps;
 
 /// Values may lie in each other this deep: whatever looks into them recurses.
@@ -70,7 +71,13 @@ impl Json {
     }
 
     /// Appends the canonical text.
+    ///
+    /// # Errors
+    /// `54000` once that is longer than any value may be.
     pub fn write(&self, out: &mut String, steps: &mut Steps) -> Result<()> {
+        if out.len() > MAX_VALUE_BYTES {
+            return Err(too_large(out.len()));
+        }
         match self {
             Json::Null => out.push_str("null"),
             Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
@@ -110,20 +117,35 @@ impl Json {
     /// The canonical text as it is kept.
     ///
     /// # Errors
-    /// `54001` where values lie too deep in each other.
+    /// `54001` where values lie too deep in each other, `54000` for too many entries or bytes.
     pub fn to_stored(&self) -> Result<Arc<str>> {
-        self.check_depth(0)?;
-        Ok(self.to_text()?.into())
+        self.check_shape(0)?;
+        let text = self.to_text()?;
+        if text.len() > MAX_VALUE_BYTES {
+            return Err(too_large(text.len()));
+        }
+        Ok(text.into())
     }
 
-    fn check_depth(&self, above: usize) -> Result<()> {
+    /// Whether it can be read again as a part of what lies in so many others.
+    pub(crate) fn check_shape(&self, above: usize) -> Result<()> {
         match self {
             Json::Array(_) | Json::Object(_) if above == DEPTH_MAX => Err(too_deep()),
-            Json::Array(elements) => elements.iter().try_for_each(|e| e.check_depth(above + 1)),
-            Json::Object(pairs) => pairs.iter().try_for_each(|(_, v)| v.check_depth(above + 1)),
+            Json::Array(elements) if elements.len() > MAX_ELEMENTS => Err(too_many_elements()),
+            Json::Object(pairs) if pairs.len() > MAX_PAIRS => Err(too_many_pairs()),
+            Json::Array(elements) => elements.iter().try_for_each(|e| e.check_shape(above + 1)),
+            Json::Object(pairs) => pairs.iter().try_for_each(|(_, v)| v.check_shape(above + 1)),
             _ => Ok(()),
         }
     }
+}
+
+#[cold]
+fn too_large(bytes: usize) -> SqlError {
+    sql_error!(
+        PROGRAM_LIMIT_EXCEEDED,
+        "value is too large: {bytes} bytes, the maximum is {MAX_VALUE_BYTES}"
+    )
 }
 
 /// Where an element lies that is counted from the end if negative; `None` outside.

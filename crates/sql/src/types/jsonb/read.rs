@@ -11,7 +11,7 @@ use crate::types::{json, numeric};
 
 /// Most elements of an array, and most pairs of an object: PostgreSQL's limits.
 pub(crate) const MAX_ELEMENTS: usize = 33_554_431;
-const MAX_PAIRS: usize = 14_913_080;
+pub(crate) const MAX_PAIRS: usize = 14_913_080;
 
 /// Reads what somebody has written.
 ///
@@ -233,7 +233,7 @@ pub(crate) fn too_many_elements() -> SqlError {
 }
 
 #[cold]
-fn too_many_pairs() -> SqlError {
+pub(crate) fn too_many_pairs() -> SqlError {
     sql_error!(
         PROGRAM_LIMIT_EXCEEDED,
         "number of jsonb object pairs exceeds the maximum allowed ({MAX_PAIRS})"
