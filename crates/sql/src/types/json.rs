@@ -260,3 +260,25 @@ fn number_len(text: &str) -> (usize, bool) {
     }
     (at, valid)
 }
+
+/// A string in quotes, piece by piece, with what must be escaped in it, as PostgreSQL's `escape_json` writes it.
+pub fn quoted(text: &str, mut put: impl FnMut(&str)) {
+    put("\"");
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| matches!(c, '"' | '\\' | '\0'..='\x1f')) {
+        put(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => put("\\\""),
+            b'\\' => put("\\\\"),
+            b'\x08' => put("\\b"),
+            b'\x0c' => put("\\f"),
+            b'\n' => put("\\n"),
+            b'\r' => put("\\r"),
+            b'\t' => put("\\t"),
+            byte => put(&format!("\\u{byte:04x}")),
+        }
+        rest = &rest[at + 1..];
+    }
+    put(rest);
+    put("\"");
+}

@@ -6,6 +6,7 @@ use crate::func::quote::variadic_arguments;
 use crate::func::text::check_length;
 use crate::func::{Context, checkpoint};
 use crate::types::context::DateStyle;
+use crate::types::json::quoted;
 use crate::types::{Array, Datum, FormatContext, IoContext, Record, TypeId, output};
 
 pub(super) const BUILDING: Bodies = scalars! {
@@ -64,13 +65,7 @@ fn array(cx: &Context<'_>, values: &[(TypeId, Datum)]) -> Result<Datum> {
 
 fn object(cx: &Context<'_>, values: &[(TypeId, Datum)]) -> Result<Datum> {
     if !values.len().is_multiple_of(2) {
-        return Err(sql_error!(
-            INVALID_PARAMETER_VALUE,
-            "argument list must have even number of elements"
-        )
-        .with_hint(
-            "The arguments of json_build_object() must consist of alternating keys and values.",
-        ));
+        return Err(odd_arguments("json_build_object"));
     }
     let mut out = vec![b'{'];
     for (i, pair) in values.chunks(2).enumerate() {
@@ -283,20 +278,15 @@ fn write_record(record: &Record, cx: &IoContext<'_>, out: &mut Vec<u8>, lines: b
 }
 
 /// Appends a string in quotes, with what must be escaped in it.
-pub(super) fn write_string(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    for byte in text.bytes() {
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\x08' => out.extend_from_slice(b"\\b"),
-            b'\x0c' => out.extend_from_slice(b"\\f"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0..=0x1f => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-            byte => out.push(byte),
-        }
-    }
-    out.push(b'"');
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    quoted(text, |piece| out.extend_from_slice(piece.as_bytes()));
+}
+
+/// `22023` of a list of keys and values that do not pair.
+#[cold]
+pub(in crate::func) fn odd_arguments(function: &str) -> SqlError {
+    sql_error!(INVALID_PARAMETER_VALUE, "argument list must have even number of elements")
+        .with_hint(format!(
+            "The arguments of {function}() must consist of alternating keys and values."
+        ))
 }

@@ -16,7 +16,7 @@ use super::bodies::Bodies;
 use super::{Aggregate, Body, Facts, Function, Volatility};
 use crate::types::{Datum, Oid, TypeId};
 
-pub(super) use build::{object_of_pairs, object_of_texts, write_name, write_value};
+pub(super) use build::{object_of_pairs, object_of_texts, odd_arguments, write_name, write_value};
 pub(super) use parts::{element, field, text};
 
 pub(super) const ROOMS: &[Bodies] = &[build::BUILDING, parts::PARTS, parts::ROWS, record::RECORDS];

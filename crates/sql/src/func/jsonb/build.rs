@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use super::stored;
-use crate::error::{Result, bail, sql_error};
+use crate::error::{Result, bail};
 use crate::func::aggregate::Aggregates;
 use crate::func::bodies::{Bodies, scalars};
-use crate::func::json::{object_of_pairs, object_of_texts, write_name, write_value};
+use crate::func::json::{object_of_pairs, object_of_texts, odd_arguments, write_name, write_value};
 use crate::func::quote::variadic_arguments;
 use crate::func::{Accumulator, Context, check_length};
 use crate::steps::Steps;
@@ -41,13 +41,7 @@ pub(super) const BODIES: Bodies = scalars! {
 
 fn build_object(cx: &Context<'_>, arguments: &[(TypeId, Datum)]) -> Result<Datum> {
     if !arguments.len().is_multiple_of(2) {
-        return Err(sql_error!(
-            INVALID_PARAMETER_VALUE,
-            "argument list must have even number of elements"
-        )
-        .with_hint(
-            "The arguments of jsonb_build_object() must consist of alternating keys and values.",
-        ));
+        return Err(odd_arguments("jsonb_build_object"));
     }
     let io = cx.io();
     let pairs = arguments.chunks_exact(2).enumerate().map(|(i, pair)| {

@@ -16,8 +16,8 @@ pub use read::{parse, read, take_apart};
 
 use std::sync::Arc;
 
-use super::Numeric;
 use super::row::MAX_VALUE_BYTES;
+use super::{Numeric, json};
 use crate::error::{Result, SqlError, sql_error, too_deep};
 use crate::steps::Steps;
 
@@ -154,21 +154,7 @@ pub fn position(len: usize, index: i64) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < len)
 }
 
-/// Appends a string in quotes, as PostgreSQL's `escape_json` does.
+/// Appends a string in quotes, with what must be escaped in it.
 pub fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
+    json::quoted(text, |piece| out.push_str(piece));
 }
