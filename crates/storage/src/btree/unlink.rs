@@ -86,7 +86,6 @@ impl BTree {
         child: BlockNo,
         level: u8,
     ) -> Result<Option<BlockNo>> {
-        self.complete(child)?;
         let Some((key, tie)) = self.high_of(passage, child)? else { return Ok(None) };
         let is_alone = |node: Node<'_>, _| {
             node.count() == 1 && node.slot(0).child() == child && !node.is_rightmost()
@@ -193,8 +192,6 @@ impl BTree {
         page: BlockNo,
         level: u8,
     ) -> Result<Option<Surroundings>> {
-        // A split that a crash has left: the parent does not know all of its children yet, and nobody else may come by.
-        self.complete(page)?;
         let Some((key, tie)) = self.high_of(passage, page)? else { return Ok(None) };
         let entry = |node: Node<'_>, at: usize| {
             let i = at.saturating_sub(1);
@@ -204,7 +201,8 @@ impl BTree {
         let find = || self.before(Place { key: &key, tie }, level + 1, entry);
         let Some(mut parent) = find()? else { return Ok(None) };
         if parent.found.0 != page {
-            self.complete(parent.found.0)?;
+            // It may be the right half of a split whose left half has the entry.
+            self.high_of(passage, parent.found.0)?;
             let Some(again) = find()? else { return Ok(None) };
             parent = again;
         }
@@ -233,11 +231,22 @@ impl BTree {
         Ok(Some(Surroundings { left, page, parent: parent.block, level }))
     }
 
-    /// The high key of a page that is in the tree.
+    /// The high key of a page that is in the tree. A split of it that a crash has left is completed first: its parent does
+    /// not know all of its children, and nobody else may come by.
     fn high_of(&self, passage: &mut Passage, block: BlockNo) -> Result<Option<(Vec<u8>, u64)>> {
-        let page = passage.read(&self.rel, block)?;
-        let node = Node(page.view());
-        Ok(if node.is_live() { node.high() } else { None })
+        // Through the ring; to complete one is not, and rare.
+        let look = |passage: &mut Passage| -> Result<_> {
+            let page = passage.read(&self.rel, block)?;
+            let node = Node(page.view());
+            let high = if node.is_live() { node.high() } else { None };
+            Ok((high, node.is_live() && node.has(INCOMPLETE)))
+        };
+        let (high, is_open) = look(passage)?;
+        if !is_open {
+            return Ok(high);
+        }
+        self.complete(block)?;
+        look(passage).map(|(high, _)| high)
     }
 }
 
