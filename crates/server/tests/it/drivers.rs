@@ -173,3 +173,42 @@ fn what_is_not_there_to_drop_is_named_without_its_schema() {
         "1\n2\nn\nNOTICE 00000 table \"nosuch\" does not exist, skipping\nC DROP TABLE\nZ I"
     );
 }
+
+/// Drivers look a type up by the number that they are told, and send and take labels as they are, in binary form, too.
+#[test]
+fn enums_are_labels_in_both_forms() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("create type mood as enum ('sad', 'ok'); create table felt (m mood, l mood[])");
+    me.request(|r| {
+        r.parse("put", "insert into felt values ($1, $2)", &[]);
+        r.sync();
+    });
+    assert_eq!(me.until_ready(), "1\nZ I");
+    let told = me.query("select oid from pg_type where typname = 'mood' and typtype = 'e'");
+    let one: u32 =
+        told.lines().nth(1).and_then(|row| row.strip_prefix("D ")?.parse().ok()).unwrap();
+    // One dimension, no nulls, the element's type; one element from 1 on.
+    let list = [0, 0, 0, 1, 0, 0, 0, 0]
+        .into_iter()
+        .chain(one.to_be_bytes())
+        .chain([0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2])
+        .chain(*b"ok")
+        .collect::<Vec<u8>>();
+    me.request(|r| {
+        let formats = [Format::Binary];
+        r.bind("", "put", &formats, &[Some(b"sad"), Some(&list)], &[]);
+        r.execute(Execute { portal: "", rows_max: 0 });
+        r.sync();
+    });
+    assert_eq!(me.until_ready(), "2\nC INSERT 0 1\nZ I");
+    assert_eq!(me.query("select * from felt"), "T m,l\nD sad,{ok}\nC SELECT 1\nZ I");
+    me.request(|r| binary(r, "select m, l = array['ok']::mood[] from felt"));
+    assert_eq!(me.until_ready(), "1\n2\nD sad,\u{1}\nC SELECT 1\nZ I");
+    me.request(|r| {
+        r.bind("", "put", &[Format::Binary], &[Some(b"mad"), None], &[]);
+        r.sync();
+    });
+    let told = me.until_ready();
+    assert!(told.contains("ERROR 22P02 invalid input value for enum mood: \"mad\""), "{told}");
+}

@@ -72,7 +72,7 @@ fn fits_polymorphic(from: TypeId, to: TypeId) -> bool {
     match to {
         TypeId::ANYARRAY | TypeId::ANYCOMPATIBLEARRAY => element_of(from).is_some(),
         TypeId::ANYNONARRAY | TypeId::ANYCOMPATIBLENONARRAY => element_of(from).is_none(),
-        TypeId::ANYENUM => false,
+        TypeId::ANYENUM => from.is_enum(),
         _ => true,
     }
 }
@@ -84,6 +84,9 @@ pub fn is_binary_coercible(from: TypeId, to: TypeId) -> bool {
     }
     if matches!(to, TypeId::ANYARRAY | TypeId::ANYCOMPATIBLEARRAY) {
         return element_of(from).is_some();
+    }
+    if to == TypeId::ANYENUM {
+        return from.is_enum();
     }
     func::cast(from, to).is_some_and(|cast| {
         matches!(cast.method, CastMethod::Binary) && cast.allowed == CastUse::Implicit
@@ -187,6 +190,7 @@ impl Binder<'_, '_> {
                 // is read whole and fitted afterwards.
                 let modifier = if id == TypeId::INTERVAL { ty.modifier } else { -1 };
                 self.momentary |= volatility::reads_by_settings(id, text);
+                self.catalog.note_type(id);
                 let value = self.catalog.text_in(id, modifier, text).map_err(|e| at(e, c.loc))?;
                 if volatility::reads_by_settings(id, text) || is_oid_alias(id) {
                     self.catalog.note_literal(id, &value, c.loc)?;

@@ -2,7 +2,7 @@
 
 use syntax::deparse::{literal, quote_ident};
 
-use crate::types::{Datum, IoContext, TypeId, output_string};
+use crate::types::{Datum, IoContext, TypeId, fill_in, output_string};
 
 use super::tree::{
     ArrayArg, Call, Collate, Comparison, Const, Expr, Shape, SubLinkKind, SubscriptStep, Ty,
@@ -17,6 +17,8 @@ pub struct Deparser<'a> {
     pub name: &'a dyn Fn(&Expr) -> String,
     /// Everything on one line, as EXPLAIN has it.
     pub one_line: bool,
+    /// IN has its list, and is no comparison with an array's elements: what is stored is to be bound again as what it was.
+    pub keeps_lists: bool,
 }
 
 impl Deparser<'_> {
@@ -198,6 +200,13 @@ impl Deparser<'_> {
         let Expr::ArrayOp(op) = expr else { return };
         out.push('(');
         self.put(&op.left, true, out);
+        if let ArrayArg::List(list) = &op.right
+            && self.keeps_lists
+        {
+            self.words(if op.all { " NOT IN " } else { " IN " }, list, out);
+            out.push(')');
+            return;
+        }
         out.push_str(&format!(" {} {} (", op.symbol, if op.all { "ALL" } else { "ANY" }));
         match &op.right {
             ArrayArg::Array(array) => self.put(array, true, out),
@@ -328,7 +337,14 @@ impl Deparser<'_> {
             }
         }
         out.push_str("::");
-        out.push_str(&display(ty));
+        out.push_str(&self.type_text(ty));
+    }
+
+    /// A type as a cast names it.
+    fn type_text(&self, ty: Ty) -> String {
+        let text = display(ty);
+        let name = |id| self.io.names.enum_name(id).ok().flatten();
+        fill_in(&text, name).unwrap_or(text)
     }
 
     /// An operand that must bind more tightly than what follows.
@@ -419,7 +435,7 @@ impl Deparser<'_> {
         match texts.filter(|_| self.one_line) {
             Some(texts) => {
                 let body = texts.join(",").replace('\'', "''");
-                out.push_str(&format!("'{{{body}}}'::{}[]", display(Ty::of(element))));
+                out.push_str(&format!("'{{{body}}}'::{}[]", self.type_text(Ty::of(element))));
             }
             None => {
                 out.push_str("ARRAY[");
@@ -435,7 +451,7 @@ impl Deparser<'_> {
             out.push_str("NULL");
             if id != TypeId::UNKNOWN {
                 out.push_str("::");
-                out.push_str(&display(c.ty));
+                out.push_str(&self.type_text(c.ty));
             }
             return;
         }
@@ -458,7 +474,7 @@ impl Deparser<'_> {
         out.push_str(&literal(&text));
         if id != TypeId::UNKNOWN {
             out.push_str("::");
-            out.push_str(&display(c.ty));
+            out.push_str(&self.type_text(c.ty));
         }
     }
 }

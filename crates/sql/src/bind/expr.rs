@@ -3,7 +3,7 @@
 use syntax::ast::{self, Indirection, LikeKind, Literal, Loc, Quantifier};
 
 use crate::error::{Result, SqlError, bail, check_stack, sql_error};
-use crate::func::{self, CastUse, Function, Order};
+use crate::func::{self, CastUse, Function, Operator, Order};
 use crate::types::{Datum, TypeId, TypeInfo, type_info};
 
 use super::func::no_sets_in;
@@ -201,8 +201,11 @@ impl Binder<'_, '_> {
                 q.op.loc,
             ));
         }
-        let left_type =
-            if super::types::is_polymorphic(op.left) { left.type_id() } else { op.left };
+        let left_type = match left.type_id() {
+            TypeId::UNKNOWN if op.left == TypeId::ANYENUM => element,
+            own if super::types::is_polymorphic(op.left) => own,
+            _ => op.left,
+        };
         let loc = left.loc();
         let left = self
             .coerce(left, Ty::of(left_type), CastUse::Implicit, loc)?
@@ -263,16 +266,16 @@ impl Binder<'_, '_> {
             if let Ok(ty) = self.common_type(&all, "IN") {
                 let ty = if ty.id == TypeId::UNKNOWN { Ty::TEXT } else { Ty::of(ty.id) };
                 if let Ok(found) = operator::binary(symbol, arg.type_id(), ty.id)
-                    && !super::types::is_polymorphic(found.right)
+                    && let Some((left, right)) = operands(found, ty.id)
                 {
                     let mut fitted = Vec::with_capacity(members.len());
-                    let ty = Ty::of(found.right);
+                    let ty = Ty::of(right);
                     for member in members {
                         fitted.push(self.coerce_common(member, ty, "IN")?);
                     }
                     let loc = arg.loc();
                     let arg = self
-                        .coerce(arg, Ty::of(found.left), CastUse::Implicit, loc)?
+                        .coerce(arg, Ty::of(left), CastUse::Implicit, loc)?
                         .expect("the operator was chosen for it");
                     let (collation, order) =
                         self.common_collation(std::iter::once(&arg).chain(&fitted))?;
@@ -649,4 +652,13 @@ pub(super) fn constant(value: &Literal, loc: Loc) -> Result<Expr> {
         }
     };
     Ok(Expr::Const(Const { value, ty, loc }))
+}
+
+/// The types that an operator takes on its sides where both are of this one: an enum's are its own. `None` for other operators of
+/// any type.
+fn operands(found: &Operator, of: TypeId) -> Option<(TypeId, TypeId)> {
+    match (found.left, found.right) {
+        (TypeId::ANYENUM, TypeId::ANYENUM) => Some((of, of)),
+        (left, right) => (!super::types::is_polymorphic(right)).then_some((left, right)),
+    }
 }

@@ -363,9 +363,9 @@ impl Binder<'_, '_> {
         }
         let wants = |set: &[TypeId]| declared.iter().any(|id| set.contains(id));
         if concrete.element.is_none()
-            && wants(&[TypeId::ANYELEMENT, TypeId::ANYNONARRAY, TypeId::ANYARRAY])
+            && wants(&[TypeId::ANYELEMENT, TypeId::ANYNONARRAY, TypeId::ANYARRAY, TypeId::ANYENUM])
         {
-            if declared.contains(&TypeId::ANYARRAY) {
+            if declared.iter().any(|id| matches!(*id, TypeId::ANYARRAY | TypeId::ANYENUM)) {
                 return Err(at(
                     sql_error!(
                         DATATYPE_MISMATCH,
@@ -502,7 +502,7 @@ impl Binder<'_, '_> {
         if args.len() == 1
             && !call.star
             && !call.distinct
-            && let Some(id) = self.catalog.type_by_name(call.name.schema(), name)?
+            && let Some(id) = self.catalog.type_by_name(call.name.schema(), name, call.loc)?
         {
             let arg = args.pop().expect("just counted");
             let own = arg.type_id();

@@ -318,7 +318,11 @@ fn by_unknown_categories(
         let fits: Vec<usize> = left
             .iter()
             .copied()
-            .filter(|&i| signatures[i].iter().all(|to| can_coerce(*first, *to, CastUse::Implicit)))
+            .filter(|&i| {
+                let all = vec![*first; signatures[i].len()];
+                signatures[i].iter().all(|to| can_coerce(*first, *to, CastUse::Implicit))
+                    && consistent(&signatures[i], &all)
+            })
             .collect();
         if let [only] = fits[..] {
             return Choice::One(only);
@@ -348,7 +352,8 @@ fn consistent(signature: &[TypeId], input: &[TypeId]) -> bool {
         let own = match *to {
             TypeId::ANYARRAY => element_of(*from),
             TypeId::ANYNONARRAY if element_of(*from).is_some() => None,
-            TypeId::ANYELEMENT | TypeId::ANYNONARRAY => Some(*from),
+            TypeId::ANYENUM if !from.is_enum() => None,
+            TypeId::ANYELEMENT | TypeId::ANYNONARRAY | TypeId::ANYENUM => Some(*from),
             TypeId::ANYCOMPATIBLEARRAY => match element_of(*from) {
                 Some(own) => {
                     compatible.push(own);
@@ -369,6 +374,10 @@ fn consistent(signature: &[TypeId], input: &[TypeId]) -> bool {
             (Some(a), Some(b)) if a != b => return false,
             _ => {}
         }
+    }
+    // Nothing is taken for a label of an enum that is not known.
+    if element.is_none() && signature.contains(&TypeId::ANYENUM) {
+        return false;
     }
     let all_fit = |to: &TypeId| {
         compatible.iter().all(|from| from == to || can_coerce(*from, *to, CastUse::Implicit))

@@ -15,7 +15,7 @@ impl Binder<'_, '_> {
             return Err(at(SqlError::unsupported("%TYPE is not supported yet"), name.loc));
         }
         let qualified = &name.name;
-        let id = self.catalog.type_by_name(qualified.schema(), qualified.last())?;
+        let id = self.catalog.type_by_name(qualified.schema(), qualified.last(), name.loc)?;
         let Some(id) = id else {
             return Err(at(
                 sql_error!(UNDEFINED_OBJECT, "type \"{}\" does not exist", written(name)),

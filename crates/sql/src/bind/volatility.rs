@@ -72,7 +72,7 @@ fn casts_to_text(func: &Function) -> bool {
 /// Whether settings or catalogs say how a value of the type is written, or read. Those of types that users make have a say.
 fn hangs_on_settings(ty: TypeId, support: impl Fn(&TypeInfo) -> &'static str) -> bool {
     let Some(info) = type_info(ty) else { return true };
-    let mut functions = func::functions(support(info));
+    let mut functions = func::functions(support(&info));
     functions.any(|function| function.volatility != Volatility::Immutable)
 }
 

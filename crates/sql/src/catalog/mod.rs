@@ -6,6 +6,7 @@
 
 pub mod collation;
 pub mod ddl;
+pub mod enums;
 pub mod foreign_key;
 mod handle;
 pub mod opclass;

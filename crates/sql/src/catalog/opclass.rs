@@ -81,6 +81,7 @@ pub const CLASSES: &[OpClass] = &[
     btree((5067, "xid8_ops"), (10_053, "xid8_ops"), TypeId::XID8),
     btree((2968, "uuid_ops"), (10_065, "uuid_ops"), TypeId::UUID),
     btree((3253, "pg_lsn_ops"), (10_067, "pg_lsn_ops"), TypeId::PG_LSN),
+    btree((3522, "enum_ops"), (10_069, "enum_ops"), TypeId::ANYENUM),
     btree((4033, "jsonb_ops"), (10_088, "jsonb_ops"), TypeId::JSONB),
     hash((627, "array_ops"), (10_001, "array_ops"), TypeId::ANYARRAY),
     hash((427, "bpchar_ops"), (10_005, "bpchar_ops"), TypeId::BPCHAR),
@@ -116,6 +117,7 @@ pub const CLASSES: &[OpClass] = &[
     other(hash((2231, "bpchar_pattern_ops"), (10_058, "bpchar_pattern_ops"), TypeId::BPCHAR)),
     hash((2969, "uuid_ops"), (10_066, "uuid_ops"), TypeId::UUID),
     hash((3254, "pg_lsn_ops"), (10_068, "pg_lsn_ops"), TypeId::PG_LSN),
+    hash((3523, "enum_ops"), (10_070, "enum_ops"), TypeId::ANYENUM),
     hash((4034, "jsonb_ops"), (10_089, "jsonb_ops"), TypeId::JSONB),
 ];
 
@@ -130,6 +132,7 @@ pub fn default_for(method: AccessMethod, type_id: TypeId) -> Option<&'static OpC
         TypeId::VARCHAR | TypeId::UNKNOWN => find(TypeId::TEXT),
         TypeId::CIDR => find(TypeId::INET),
         id if crate::types::type_info(id).is_some_and(TypeInfo::is_array) => find(TypeId::ANYARRAY),
+        id if id.is_enum() => find(TypeId::ANYENUM),
         id if is_binary_coercible(id, TypeId::OID) => find(TypeId::OID),
         _ => None,
     })

@@ -30,6 +30,9 @@ pub trait Lookup {
     /// A type that is not built in.
     fn user_type(&mut self, schema: Option<&str>, name: &str) -> Result<Option<TypeId>>;
 
+    /// The schema of an enum, or the array type of one.
+    fn schema_of_type(&mut self, id: TypeId) -> Result<Box<str>>;
+
     /// Whether there is a schema of that name.
     fn has_schema(&mut self, name: &str) -> Result<bool>;
 
@@ -71,6 +74,8 @@ pub struct Record {
     pub relations: Vec<NamedRelation>,
     /// Likewise collations: where the word COLLATE is.
     pub collations: Vec<NamedRelation>,
+    /// Likewise enums; those of literals have no place.
+    pub types: Vec<NamedRelation>,
     /// Columns that were named alone, where another column could come to have the name.
     pub columns: Vec<NamedColumn>,
     pub stars: Vec<Star>,
@@ -84,7 +89,8 @@ pub struct Record {
 impl Record {
     /// Where in the text all of it stands.
     pub fn places(&self) -> Vec<u32> {
-        let relations = self.relations.iter().chain(&self.collations).map(|named| named.loc);
+        let named = self.relations.iter().chain(&self.collations).chain(&self.types);
+        let relations = named.map(|named| named.loc);
         let stars = self.stars.iter().map(|star| star.loc);
         let columns = self.columns.iter().map(|column| column.loc);
         let naturals = self.naturals.iter().map(|natural| natural.loc);
@@ -195,14 +201,37 @@ impl Catalog<'_> {
         Ok(found)
     }
 
-    /// A type by name.
-    pub fn type_by_name(&mut self, schema: Option<&str>, name: &str) -> Result<Option<TypeId>> {
+    /// A type by name, which stands at this place.
+    pub fn type_by_name(
+        &mut self,
+        schema: Option<&str>,
+        name: &str,
+        loc: ast::Loc,
+    ) -> Result<Option<TypeId>> {
         if matches!(schema, None | Some("pg_catalog"))
             && let Some(info) = type_by_name(name)
         {
             return Ok(Some(info.id));
         }
-        self.lookup.user_type(schema, name)
+        let found = self.lookup.user_type(schema, name)?;
+        if let Some(id) = found.filter(|id| id.is_made())
+            && let Some(record) = &mut self.record
+        {
+            let schema = match schema {
+                Some(_) => None,
+                None => Some(self.lookup.schema_of_type(id)?),
+            };
+            record.types.push(NamedRelation { loc, schema, oid: enum_of(id).oid() });
+        }
+        Ok(found)
+    }
+
+    /// Notes that a view's query has a literal of this type, if it is bound for its own sake.
+    pub fn note_type(&mut self, id: TypeId) {
+        if let Some(record) = self.record.as_mut().filter(|_| id.is_made()) {
+            let oid = enum_of(id).oid();
+            record.types.push(NamedRelation { loc: ast::Loc::NONE, schema: None, oid });
+        }
     }
 
     /// The type of arrays of `id`.
@@ -245,6 +274,11 @@ impl Catalog<'_> {
         }
         Err(SqlError::internal(format!("stored text is not an expression: {text}")))
     }
+}
+
+/// The enum that a type is, or is made of.
+fn enum_of(id: TypeId) -> TypeId {
+    type_info(id).map(|info| info.element).filter(|element| element.is_valid()).unwrap_or(id)
 }
 
 /// Parses a text, with enough stack for the parser wherever this runs.

@@ -105,6 +105,7 @@ const HASHES: Bodies = scalars! {
     "hashint4" => |_, a| result(hash_u32(a[0].as_int4() as u32));
     "hashint8" => |_, a| result(hash_i64(a[0].as_int8()));
     "hashoid" => |_, a| result(hash_u32(a[0].as_oid().0));
+    "hashenum" => |_, a| result(hash_u32(a[0].as_oid().0));
     "hashchar" => |_, a| result(hash_u32(i32::from(a[0].as_char() as i8) as u32));
     "hashfloat4" => |_, a| result(hash_f64(f64::from(a[0].as_float4())));
     "hashfloat8" => |_, a| result(hash_f64(a[0].as_float8()));

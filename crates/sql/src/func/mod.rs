@@ -16,6 +16,7 @@ mod collate;
 mod crypto;
 mod datetime;
 mod digest;
+mod enums;
 mod float;
 mod hash;
 mod inet;

@@ -254,7 +254,7 @@ const INPUT: Bodies = inputs!(
     "void_in" "trigger_in" "internal_in" "anyelement_in" "anynonarray_in" "uuid_in" "pg_lsn_in"
     "anyenum_in" "event_trigger_in" "regnamespacein" "regrolein" "regcollationin"
     "pg_snapshot_in" "xid8in" "anycompatible_in" "anycompatiblearray_in"
-    "anycompatiblenonarray_in" "array_in" "aclitemin" "language_handler_in"
+    "anycompatiblenonarray_in" "array_in" "enum_in" "aclitemin" "language_handler_in"
     "index_am_handler_in" "table_am_handler_in" "inet_in" "cidr_in" "jsonb_in"
 );
 
@@ -268,7 +268,7 @@ const OUTPUT: Bodies = outputs!(
     "anyelement_out" "anynonarray_out" "uuid_out" "pg_lsn_out" "anyenum_out" "event_trigger_out"
     "regnamespaceout" "regroleout" "regcollationout" "pg_snapshot_out" "xid8out"
     "anycompatible_out" "anycompatiblearray_out" "anycompatiblenonarray_out" "array_out"
-    "aclitemout" "language_handler_out" "index_am_handler_out" "table_am_handler_out"
+    "enum_out" "aclitemout" "language_handler_out" "index_am_handler_out" "table_am_handler_out"
     "inet_out" "cidr_out" "jsonb_out"
 );
 
@@ -280,7 +280,7 @@ fn no_message(_: &mut Context<'_>, _: &[Datum]) -> Result<Datum> {
 fn send(cx: &mut Context<'_>, args: &[Datum]) -> Result<Datum> {
     let type_id = cx.arg_types.first().copied().unwrap_or(TypeId::UNKNOWN);
     let mut out = Vec::new();
-    crate::types::send(type_id, &args[0], &mut out)?;
+    crate::types::send(type_id, &args[0], cx.io().names, &mut out)?;
     Ok(Datum::bytea(&out))
 }
 
@@ -307,7 +307,7 @@ const PROTOCOL: Bodies = protocol!(
     "regrolerecv" "regrolesend" "regcollationrecv" "regcollationsend" "pg_snapshot_recv"
     "pg_snapshot_send" "xid8recv" "xid8send" "anycompatiblearray_recv" "anycompatiblearray_send"
     "array_recv" "array_send" "inet_recv" "inet_send" "cidr_recv" "cidr_send"
-    "jsonb_recv" "jsonb_send"
+    "jsonb_recv" "jsonb_send" "enum_recv" "enum_send"
 );
 
 /// The numbers in a type's parentheses, from an array of their texts.

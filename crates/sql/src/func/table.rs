@@ -15,6 +15,7 @@ const ROOMS: &[&[Bodies]] = &[
     super::array::ROOMS,
     super::crypto::ROOMS,
     super::digest::ROOMS,
+    super::enums::ROOMS,
     super::float::ROOMS,
     super::hash::ROOMS,
     super::inet::ROOMS,

@@ -147,6 +147,9 @@ fn column_of<'a>(expr: &Expr, known: &Known<'a, '_>) -> Option<(&'a TableDef, u1
 
 /// Can the value be compared with a column's values as it is?
 fn same_kind(ty: TypeId, value: &Datum) -> bool {
+    if ty.is_enum() {
+        return matches!(value, Datum::Oid(_));
+    }
     matches!(
         (ty, value),
         (TypeId::INT2, Datum::Int2(_))

@@ -32,6 +32,7 @@ use crate::exec::watch::Profile;
 use crate::exec::{Event, Host, IndexExprs};
 use crate::func::{Function, RandomSequence, Rows, SessionInfo};
 use crate::plan;
+use crate::types::enums::Labels;
 use crate::types::{
     Datum, FormatContext, IoContext, Names, Oid, TimestampTz, TypeId, TypeMod, input,
 };
@@ -326,6 +327,7 @@ impl Backend {
         // INFO is what the client asked for.
         let wanted = self.values.text("client_min_messages");
         if severity == "INFO" || message_rank(severity) >= message_rank(wanted) {
+            let fields = self.name_types(fields);
             self.notices.push(Notice { severity, fields });
         }
     }
@@ -474,7 +476,11 @@ impl Lookup for Backend {
     }
 
     fn user_type(&mut self, schema: Option<&str>, name: &str) -> Result<Option<TypeId>> {
-        super::names::row_type(self, schema, name)
+        self.type_by_its_name(schema, name)
+    }
+
+    fn schema_of_type(&mut self, id: TypeId) -> Result<Box<str>> {
+        self.schema_of_made(id)
     }
 
     fn has_schema(&mut self, name: &str) -> Result<bool> {
@@ -517,7 +523,22 @@ impl Names for Backend {
         super::names::of_object(self, alias, oid)
     }
 
-    fn input_user_type(&self, type_id: TypeId, _text: &str, _typmod: TypeMod) -> Result<Datum> {
+    fn enum_name(&self, type_id: TypeId) -> Result<Option<String>> {
+        self.name_of_enum(type_id)
+    }
+
+    fn enum_label(&self, type_id: TypeId, value: Oid) -> Result<Option<Arc<str>>> {
+        self.label_of(type_id, value)
+    }
+
+    fn enum_labels(&self, type_id: TypeId) -> Result<Arc<Labels>> {
+        self.catalog.read_labels(&self.txn, type_id)
+    }
+
+    fn input_user_type(&self, type_id: TypeId, text: &str, _typmod: TypeMod) -> Result<Datum> {
+        if type_id.is_enum() {
+            return self.enum_of_text(type_id, text);
+        }
         Err(sql_error!(
             FEATURE_NOT_SUPPORTED,
             "input of a composite type ({}) is not implemented",

@@ -91,6 +91,7 @@ fn always_called(statement: &Statement) -> &'static str {
         Statement::CreateCollation(_) => "CREATE COLLATION",
         Statement::RefreshCollation(_) => "ALTER COLLATION",
         Statement::CreateType(_) => "CREATE TYPE",
+        Statement::AlterEnum(_) => "ALTER TYPE",
         Statement::CreateDomain(_) => "CREATE DOMAIN",
         Statement::CreateStatistics(_) => "CREATE STATISTICS",
         Statement::Grant(grant) if !grant.grant => "REVOKE",

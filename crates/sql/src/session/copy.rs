@@ -94,7 +94,7 @@ impl Session {
         // The row belongs to the running plan: its values are written out before it is run on.
         while let Some(row) = run.next(&mut self.backend)?.map(<[Datum]>::to_vec) {
             if binary {
-                copy_binary::write_row(&types, &row, own, &mut out)?;
+                copy_binary::write_row(&types, &row, own, &self.backend, &mut out)?;
             } else {
                 self.write_texts(&types, &row, &mut texts, &mut ends)?;
                 let mut start = 0;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::error::{Result, bail};
 use crate::types::scalar::room;
-use crate::types::{Datum, Encoding, TypeId, send};
+use crate::types::{Datum, Encoding, Names, TypeId, send};
 
 /// What a file begins with.
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
@@ -30,6 +30,7 @@ pub(super) fn write_row(
     types: &[TypeId],
     row: &[Datum],
     encoding: Encoding,
+    names: &dyn Names,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     out.extend_from_slice(&(row.len() as i16).to_be_bytes());
@@ -37,7 +38,7 @@ pub(super) fn write_row(
         let at = out.len();
         out.extend_from_slice(&NULL.to_be_bytes());
         if !value.is_null() {
-            send(*type_id, value, out)?;
+            send(*type_id, value, names, out)?;
             if !encoding.is_plain() {
                 let value = out.split_off(at + 4);
                 out.extend(encoding.encode_binary(*type_id, &value)?);
@@ -206,12 +207,14 @@ impl BinaryReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::testing::NoNames;
 
     fn file(rows: &[[Datum; 2]]) -> Vec<u8> {
         let mut out = Vec::new();
         write_header(&mut out);
         for row in rows {
-            write_row(&[TypeId::INT4, TypeId::TEXT], row, Encoding::utf8(), &mut out).unwrap();
+            write_row(&[TypeId::INT4, TypeId::TEXT], row, Encoding::utf8(), &NoNames, &mut out)
+                .unwrap();
         }
         write_end(&mut out);
         out

@@ -327,7 +327,7 @@ impl<'a> Printer<'a> {
             Expr::Exec(slot) => self.names.outer(slot.slot),
             _ => "?".to_owned(),
         };
-        let deparser = Deparser { io: &io, name: &name, one_line: true };
+        let deparser = Deparser { io: &io, name: &name, one_line: true, keeps_lists: false };
         if self.params.is_empty() {
             return deparser.expr(expr);
         }

@@ -22,7 +22,8 @@ use crate::cache::KnownText;
 impl Session {
     /// Parse: a statement under a name; the empty name is taken again and again.
     pub fn parse(&mut self, name: &str, sql: &str, types: &[Oid]) -> Result<()> {
-        self.parse_text(name, sql, types).map_err(|error| super::placed(error, sql))
+        let parsed = self.parse_text(name, sql, types);
+        parsed.map_err(|error| super::placed(self.backend.name_types(error), sql))
     }
 
     fn parse_text(&mut self, name: &str, sql: &str, types: &[Oid]) -> Result<()> {
@@ -153,7 +154,7 @@ impl Session {
             }
             Err(error) => {
                 let text = self.prepared(statement)?.text.clone();
-                Err(super::placed(error, &text))
+                Err(super::placed(self.backend.name_types(error), &text))
             }
         }
     }
@@ -291,7 +292,8 @@ impl Session {
         }
         self.end_statement();
         self.flush_notices(client);
-        result.map_err(|error| super::placed(error, &self.backend.query_text))
+        let backend = &self.backend;
+        result.map_err(|error| super::placed(backend.name_types(error), &backend.query_text))
     }
 
     /// The portal without a name comes and goes with nearly every statement: what SQL is to know of it is noted when SQL

@@ -115,8 +115,8 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
             Some(name) => names::is_bare(&name).into(),
             None => Datum::Null,
         },
-        "pg_type_is_visible"
-        | "pg_function_is_visible"
+        "pg_type_is_visible" => b.type_is_visible(oid(0))?.into(),
+        "pg_function_is_visible"
         | "pg_operator_is_visible"
         | "pg_opclass_is_visible"
         | "pg_opfamily_is_visible"
@@ -275,7 +275,10 @@ fn format_type(b: &Backend, args: &[Datum]) -> Result<Datum> {
             Some(Datum::Int4(n)) => crate::types::TypeMod(*n),
             _ => crate::types::TypeMod::NONE,
         };
-        return Ok(Datum::text(crate::types::format_type(id, modifier)));
+        let text = crate::types::format_type(id, modifier);
+        if !id.is_made() {
+            return Ok(Datum::text(text));
+        }
     }
     let named = names::of_object(b, TypeId::REGTYPE, oid)?;
     Ok(Datum::text(named.unwrap_or_else(|| "???".to_owned())))

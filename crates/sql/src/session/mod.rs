@@ -20,6 +20,7 @@ mod database_figures;
 mod ddl_host;
 mod definitions;
 pub(crate) mod done;
+mod enum_names;
 mod explain;
 mod extended;
 mod foreign_key;

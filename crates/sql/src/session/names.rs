@@ -9,9 +9,10 @@ use crate::catalog::collation::undefined;
 use crate::catalog::ddl::is_temporary_schema;
 use crate::catalog::store::{Found, Store};
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::types::{Datum, Oid, TypeId, type_by_name, type_info, type_name};
+use crate::types::{Datum, Oid, TypeId, type_by_name, type_info};
 
 use super::backend::Backend;
+use super::enum_names::label_of_type;
 use super::routine_names;
 
 use std::sync::Arc;
@@ -56,7 +57,9 @@ pub fn of_object(backend: &Backend, alias: TypeId, oid: Oid) -> Result<Option<St
             None => by_oid("pg_class", "pg_class_oid_index", "relname")?
                 .map(|name| quote_ident(&name).into_owned()),
         },
-        TypeId::REGTYPE if type_info(TypeId(oid.0)).is_some() => Some(type_name(TypeId(oid.0))),
+        TypeId::REGTYPE if type_info(TypeId(oid.0)).is_some() => {
+            label_of_type(backend, TypeId(oid.0))?
+        }
         TypeId::REGTYPE => by_oid("pg_type", "pg_type_oid_index", "typname")?
             .map(|name| quote_ident(&name).into_owned()),
         TypeId::REGNAMESPACE => by_oid("pg_namespace", "pg_namespace_oid_index", "nspname")?
@@ -220,7 +223,14 @@ pub fn type_named(backend: &Backend, text: &str) -> Result<Oid> {
     let id = match type_by_name(name).filter(|_| matches!(schema, None | Some("pg_catalog"))) {
         Some(info) if cast.target.array_bounds.is_empty() => info.id,
         Some(info) => info.array,
-        None => row_type(backend, schema, name)?.ok_or_else(missing)?,
+        None => {
+            let id = backend.type_by_its_name(schema, name)?.ok_or_else(missing)?;
+            let array = || type_info(id).map(|info| info.array).filter(|array| array.is_valid());
+            match cast.target.array_bounds.is_empty() {
+                true => id,
+                false => array().ok_or_else(missing)?,
+            }
+        }
     };
     Ok(id.oid())
 }

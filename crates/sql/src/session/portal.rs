@@ -291,7 +291,7 @@ pub(super) fn put_value(
     let at = buffer.len();
     match format {
         Format::Text => output(id, value, io, buffer)?,
-        Format::Binary => send(id, value, buffer)?,
+        Format::Binary => send(id, value, io.names, buffer)?,
     }
     room(buffer.len() - at, 0)?;
     let encoding = io.format.client_encoding;

@@ -42,7 +42,7 @@ impl Session {
         self.end_statement();
         let result = match result {
             Ok(()) => self.commit_implicit(),
-            Err(error) => Err(super::placed(error, sql)),
+            Err(error) => Err(super::placed(self.backend.name_types(error), sql)),
         };
         self.flush_notices(client);
         if let Err(error) = &result {

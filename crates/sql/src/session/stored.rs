@@ -13,6 +13,7 @@ use crate::bind::{Binder, ExprKind, Params, walk};
 use crate::catalog::ddl::Stored;
 use crate::catalog::{FIRST_USER_OID, TableDef};
 use crate::error::Result;
+use crate::types::enums::{Labels, expression_name};
 use crate::types::{
     Datum, FormatContext, IoContext, Names, Oid, TypeId, TypeMod, is_oid_alias, output_string,
 };
@@ -97,7 +98,8 @@ impl Backend {
     /// How a stored expression looks to this session.
     pub(super) fn shown_expr(&mut self, text: &str, table: &Arc<TableDef>) -> String {
         let Ok(bound) = self.bind_shown(text, table) else { return text.to_owned() };
-        put(&bound, &self.io(), quote_ident, &|at| Some(&*table.columns[at].name))
+        let column = |at: usize| Some(&*table.columns[at].name);
+        put(&bound, &self.io(), quote_ident, &column, false)
     }
 
     /// Whether an index key's expression can stand without parentheses.
@@ -117,7 +119,7 @@ impl Backend {
     }
 
     fn neutral_text<'n>(&self, expr: &Expr, name: &dyn Fn(usize) -> Option<&'n str>) -> String {
-        self.neutrally(|io| put(expr, io, stored_ident, name))
+        self.neutrally(|io| put(expr, io, stored_ident, name, true))
     }
 
     /// Writes something as no session's settings say.
@@ -141,6 +143,7 @@ fn put<'n>(
     io: &IoContext<'_>,
     quoted: fn(&str) -> Cow<'_, str>,
     column: &dyn Fn(usize) -> Option<&'n str>,
+    keeps_lists: bool,
 ) -> String {
     let name = |expr: &Expr| {
         let found = match expr {
@@ -153,7 +156,7 @@ fn put<'n>(
         // What has no name here can't be bound again.
         found.map_or_else(|| "?".to_owned(), |name| quoted(name).into_owned())
     };
-    Deparser { io, name: &name, one_line: false }.expr(expr)
+    Deparser { io, name: &name, one_line: false, keeps_lists }.expr(expr)
 }
 
 /// Objects by number: their names depend on who asks, and change.
@@ -166,6 +169,14 @@ impl Names for Numbers<'_> {
 
     fn object_name(&self, _: TypeId, _: Oid) -> Result<Option<String>> {
         Ok(None)
+    }
+
+    fn enum_name(&self, type_id: TypeId) -> Result<Option<String>> {
+        Ok(Some(expression_name(type_id)))
+    }
+
+    fn enum_labels(&self, type_id: TypeId) -> Result<Arc<Labels>> {
+        self.0.enum_labels(type_id)
     }
 
     fn input_user_type(&self, type_id: TypeId, text: &str, typmod: TypeMod) -> Result<Datum> {

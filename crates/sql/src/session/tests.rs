@@ -20,6 +20,7 @@ mod amcheck;
 mod bitmaps;
 mod by_index;
 mod dropped_rows;
+mod enums;
 mod index_only;
 mod large_keys;
 mod large_values;

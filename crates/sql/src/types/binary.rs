@@ -1,10 +1,10 @@
-//! Binary in and out (the protocol's format 1), for every built-in type. All big-endian.
+//! Binary in and out (the protocol's format 1), for every type. All big-endian.
 
 use std::sync::Arc;
 
 use super::array::{Array, Dimension, MAX_DIMENSIONS, too_many_dimensions};
 use super::chars::{Excess, to_bpchar, to_name, to_varchar};
-use super::context::IoContext;
+use super::context::{IoContext, Names};
 use super::datetime::{
     Date, Interval, Time, TimeTz, Timestamp, TimestampTz, USECS_PER_DAY, out_of_range,
 };
@@ -12,7 +12,7 @@ use super::numeric::{MAX_DISPLAY_SCALE, NBASE, Numeric, Sign, Var};
 use super::row::ValueKind;
 use super::scalar::{check_text, room};
 use super::snapshot::parse_snapshot;
-use super::{Datum, Inet, Oid, Text, Tid, TypeId, TypeMod, json, jsonb};
+use super::{Datum, Inet, Oid, Text, Tid, TypeId, TypeMod, enums, json, jsonb};
 use crate::error::{Result, SqlError, bail, sql_error};
 use storage::txn::SnapshotXids;
 
@@ -89,6 +89,9 @@ fn receive_value(
         ValueKind::Int8 => Datum::Int8(reader.i64()?),
         ValueKind::Float4 => Datum::Float4(f32::from_bits(reader.u32()?)),
         ValueKind::Float8 => Datum::Float8(f64::from_bits(reader.i64()? as u64)),
+        ValueKind::Oid if type_id.is_enum() => {
+            cx.names.input_user_type(type_id, check_text(reader.rest())?, typmod)?
+        }
         ValueKind::Oid => Datum::Oid(Oid(reader.u32()?)),
         ValueKind::Tid => Datum::Tid(Tid { block: reader.u32()?, slot: reader.u16()? }),
         ValueKind::Date => receive_date(reader.i32()?)?,
@@ -334,7 +337,7 @@ fn receive_part(
 }
 
 /// Appends a value that is not null as the type's send function does.
-pub fn send(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
+pub fn send(type_id: TypeId, value: &Datum, names: &dyn Names, out: &mut Vec<u8>) -> Result<()> {
     match value {
         Datum::Null => unreachable!("null has no binary form"),
         Datum::Bool(v) => out.push(u8::from(*v)),
@@ -344,6 +347,7 @@ pub fn send(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
         Datum::Int8(v) => out.extend_from_slice(&v.to_be_bytes()),
         Datum::Float4(v) => out.extend_from_slice(&v.to_be_bytes()),
         Datum::Float8(v) => out.extend_from_slice(&v.to_be_bytes()),
+        Datum::Oid(v) if type_id.is_enum() => enums::write_label(type_id, *v, names, out)?,
         Datum::Oid(v) => out.extend_from_slice(&v.0.to_be_bytes()),
         Datum::Tid(v) => {
             out.extend_from_slice(&v.block.to_be_bytes());
@@ -375,13 +379,13 @@ pub fn send(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
             out.push(JSONB_VERSION);
             out.extend_from_slice(v.as_bytes());
         }
-        Datum::Array(v) => send_array(v, out)?,
+        Datum::Array(v) => send_array(v, names, out)?,
         Datum::Record(v) => {
             let start = out.len();
             out.extend_from_slice(&(v.fields.len() as i32).to_be_bytes());
             for (field_type, field) in &v.fields {
                 out.extend_from_slice(&field_type.0.to_be_bytes());
-                send_part(*field_type, field, out)?;
+                send_part(*field_type, field, names, out)?;
                 room(out.len() - start, 0)?;
             }
         }
@@ -409,7 +413,7 @@ fn send_numeric(value: &Numeric, out: &mut Vec<u8>) {
     }
 }
 
-fn send_array(array: &Array, out: &mut Vec<u8>) -> Result<()> {
+fn send_array(array: &Array, names: &dyn Names, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(&(array.dims.len() as i32).to_be_bytes());
     let has_nulls = array.elements.iter().any(Datum::is_null);
@@ -420,20 +424,20 @@ fn send_array(array: &Array, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(&dim.lower.to_be_bytes());
     }
     array.elements.iter().try_for_each(|element| {
-        send_part(array.element_type, element, out)?;
+        send_part(array.element_type, element, names, out)?;
         room(out.len() - start, 0)
     })
 }
 
 /// A value behind its length, or -1 for null.
-fn send_part(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
+fn send_part(type_id: TypeId, value: &Datum, names: &dyn Names, out: &mut Vec<u8>) -> Result<()> {
     if value.is_null() {
         out.extend_from_slice(&(-1i32).to_be_bytes());
         return Ok(());
     }
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
-    send(type_id, value, out)?;
+    send(type_id, value, names, out)?;
     let len = out.len() - at - 4;
     room(len, 0)?;
     out[at..at + 4].copy_from_slice(&(len as i32).to_be_bytes());

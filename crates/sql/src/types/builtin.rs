@@ -14,7 +14,7 @@ pub struct TypeInfo {
     /// `typlen`: bytes, -1 for varlena, -2 for a C string.
     pub len: i16,
     pub by_value: bool,
-    /// `typtype`: `b` base or `p` pseudo.
+    /// `typtype`: `b` base, `e` enum or `p` pseudo.
     pub kind: u8,
     /// `typcategory`, the letter of PostgreSQL's table of type categories.
     pub category: u8,
@@ -40,7 +40,7 @@ pub struct TypeInfo {
 
 impl TypeInfo {
     /// A true array type (`anyarray` and the vectors of the catalogs are not).
-    pub fn is_array(&self) -> bool {
+    pub fn is_array(self) -> bool {
         self.input == "array_in"
     }
 
@@ -48,9 +48,13 @@ impl TypeInfo {
     pub const DELIMITER: u8 = b',';
 }
 
-/// The facts about a built-in type, or `None` for a type that was created by a user.
-pub fn type_info(id: TypeId) -> Option<&'static TypeInfo> {
-    BUILTIN_TYPES.binary_search_by_key(&id, |info| info.id).ok().map(|i| &BUILTIN_TYPES[i])
+/// The facts about a type that is built in, an enum, or the array type of one, whose name only the catalogs know; `None` for the row
+/// types of tables.
+pub fn type_info(id: TypeId) -> Option<TypeInfo> {
+    match BUILTIN_TYPES.binary_search_by_key(&id, |info| info.id) {
+        Ok(at) => Some(BUILTIN_TYPES[at]),
+        Err(_) => super::enums::made_type_info(id),
+    }
 }
 
 /// A built-in type by its `typname`.

@@ -1,7 +1,10 @@
 //! What text input and output depend on besides the value: settings, the clock, names.
 
+use std::sync::Arc;
+
 use super::datetime::{Civil, TimeZone, TimestampTz};
 use super::encoding::Encoding;
+use super::enums::Labels;
 use super::oid::{Oid, TypeId};
 use super::typmod::TypeMod;
 use crate::error::Result;
@@ -105,4 +108,19 @@ pub trait Names {
     /// A value of a type that is not built in, from text.
     fn input_user_type(&self, type_id: TypeId, text: &str, typmod: TypeMod)
     -> Result<super::Datum>;
+
+    /// How an enum is named where it is used; `None` where names are not known.
+    fn enum_name(&self, _type_id: TypeId) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// The label of an enum's value; `None` where labels are not known, or not wanted.
+    fn enum_label(&self, _type_id: TypeId, _value: Oid) -> Result<Option<Arc<str>>> {
+        Ok(None)
+    }
+
+    /// All labels of an enum.
+    fn enum_labels(&self, _type_id: TypeId) -> Result<Arc<Labels>> {
+        Ok(Arc::default())
+    }
 }

@@ -18,7 +18,7 @@ use super::text::Text;
 /// | variant | types |
 /// |---|---|
 /// | `Text` | text, varchar, bpchar, name, json, unknown, cstring, refcursor, pg_node_tree, pg_snapshot, txid_snapshot, aclitem, void (empty) |
-/// | `Oid` | oid, the `reg*` types, xid, cid |
+/// | `Oid` | oid, the `reg*` types, xid, cid; enums (the label's place, [`super::enums`]) |
 /// | `Inet` | inet, cidr |
 /// | `Int8` | int8, xid8 and pg_lsn (their unsigned values in two's complement) |
 /// | `Array` | every array type, int2vector, oidvector |

@@ -2,6 +2,25 @@
 
 use super::{TypeId, TypeMod, type_info, typmod_out};
 
+/// Stands with the type's number for its name.
+const LEFT_OPEN: &str = "type#";
+
+/// A text with the names that [`format_type`] has left open; `None`: there are none. What `name` doesn't know stays open.
+pub fn fill_in(text: &str, mut name: impl FnMut(TypeId) -> Option<String>) -> Option<String> {
+    let (mut filled, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once(LEFT_OPEN) {
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let known = after[..digits].parse().ok().and_then(|oid| name(TypeId(oid)));
+        filled.push_str(before);
+        match known {
+            Some(known) => filled.push_str(&known),
+            None => filled.extend([LEFT_OPEN, &after[..digits]]),
+        }
+        rest = &after[digits..];
+    }
+    (!filled.is_empty() || rest.len() < text.len()).then(|| filled + rest)
+}
+
 /// The name of a type by itself, as messages and `regtype` show it: that of `character` does not depend on whether there
 /// is a length.
 pub fn type_name(type_id: TypeId) -> String {
@@ -14,14 +33,17 @@ pub fn type_name(type_id: TypeId) -> String {
     }
 }
 
-/// The name of a built-in type with its modifier, as `format_type` gives it; `???` for others,
-/// whose names only the catalog knows.
+/// The name of a type with its modifier, as `format_type` gives it. Names of enums are only in the catalogs: they are left open here
+/// ([`fill_in`]). `???` for other types that are not built in.
 pub fn format_type(type_id: TypeId, typmod: TypeMod) -> String {
     let Some(info) = type_info(type_id) else {
         return if type_id.is_valid() { "???".to_owned() } else { "-".to_owned() };
     };
     if info.is_array() {
         return format_type(info.element, typmod) + "[]";
+    }
+    if type_id.is_enum() {
+        return format!("{LEFT_OPEN}{}", type_id.0);
     }
     let modifier = if typmod.is_some() { typmod_out(type_id, typmod) } else { String::new() };
     let name = match type_id {
@@ -47,4 +69,24 @@ pub fn format_type(type_id: TypeId, typmod: TypeMod) -> String {
         _ => info.name,
     };
     format!("{name}{modifier}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Oid;
+
+    #[test]
+    fn names_that_are_left_open_are_filled_in() {
+        let id = TypeId::new_enum(Oid(16_384));
+        let open = format!("{} = {}", format_type(id, TypeMod::NONE), type_name(id));
+        let name = |asked| (asked == id).then(|| "mood".to_owned());
+        assert_eq!(fill_in(&open, name).as_deref(), Some("mood = mood"));
+        let array = type_info(id).unwrap().array;
+        assert_eq!(fill_in(&type_name(array), name).as_deref(), Some("mood[]"));
+        for text in ["type#", "type#7", "type#99999999999 x", "a type# b"] {
+            assert_eq!(fill_in(text, name).as_deref(), Some(text));
+        }
+        assert_eq!(fill_in("nothing", name), None);
+    }
 }

@@ -1,4 +1,4 @@
-//! Text in and out, for every built-in type.
+//! Text in and out, for every type.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::context::IoContext;
 use super::datetime::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz, encode};
 use super::numeric::{Numeric, ParseError, overflow};
 use super::scalar::{self, invalid_syntax};
-use super::{Datum, Inet, Oid, TypeId, TypeMod, float, json, jsonb, record};
+use super::{Datum, Inet, Oid, TypeId, TypeMod, enums, float, json, jsonb, record};
 use crate::error::{Result, SqlError, bail};
 
 /// Reads a value as the type's input function does.
@@ -64,6 +64,7 @@ pub fn input(type_id: TypeId, typmod: TypeMod, text: &str, cx: &IoContext<'_>) -
             bail!(FEATURE_NOT_SUPPORTED, "input of anonymous composite types is not implemented")
         }
         _ if is_oid_alias(type_id) => Datum::Oid(oid_alias(type_id, text, cx)?),
+        _ if type_id.is_enum() => cx.names.input_user_type(type_id, text, typmod)?,
         _ => match super::type_info(type_id) {
             Some(info) if info.is_array() => {
                 Datum::Array(Arc::new(parse_array(text, info.element, typmod, cx)?))
@@ -144,6 +145,9 @@ pub fn output(type_id: TypeId, value: &Datum, cx: &IoContext<'_>, out: &mut Vec<
         Datum::Oid(v) => {
             if is_oid_alias(type_id) {
                 return write_oid_alias(type_id, *v, cx, out);
+            }
+            if type_id.is_enum() {
+                return enums::write_label(type_id, *v, cx.names, out);
             }
             out.extend_from_slice(digits.format(v.0).as_bytes());
         }

@@ -131,7 +131,10 @@ pub fn typmod_in(type_id: TypeId, args: &[i32]) -> Result<TypeMod> {
         _ => bail!(
             SYNTAX_ERROR,
             "type modifier is not allowed for type \"{}\"",
-            super::type_info(type_id).map_or("???", |info| info.name)
+            match super::type_info(type_id) {
+                Some(info) if !type_id.is_made() => info.name.to_owned(),
+                _ => super::format_type(type_id, TypeMod::NONE),
+            }
         ),
     }
 }

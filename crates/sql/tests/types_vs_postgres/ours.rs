@@ -109,7 +109,7 @@ impl Ours {
     pub fn binary(&self, type_id: TypeId, text: &str) -> Result<String> {
         let value = self.read(type_id, TypeMod::NONE, text)?;
         let mut bytes = Vec::new();
-        send(type_id, &value, &mut bytes)?;
+        send(type_id, &value, &NoCatalog, &mut bytes)?;
         let back = receive(type_id, TypeMod::NONE, &bytes, &self.io())?;
         assert_eq!(
             self.write(type_id, &back)?,

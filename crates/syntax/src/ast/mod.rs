@@ -64,6 +64,7 @@ pub enum Statement {
     /// ALTER COLLATION … REFRESH VERSION.
     RefreshCollation(QualifiedName),
     CreateType(Box<CreateType>),
+    AlterEnum(Box<AlterEnum>),
     CreateDomain(Box<CreateDomain>),
     CreateStatistics(Box<CreateStatistics>),
 

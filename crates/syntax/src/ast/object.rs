@@ -379,6 +379,27 @@ pub enum CreateTypeKind {
     Base,
 }
 
+/// `ALTER TYPE … ADD VALUE` and `RENAME VALUE`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterEnum {
+    pub name: QualifiedName,
+    pub change: EnumChange,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum EnumChange {
+    Add { label: Box<str>, if_not_exists: bool, place: LabelPlace },
+    Rename { old: Box<str>, new: Box<str> },
+}
+
+/// Where a new label comes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LabelPlace {
+    Last,
+    Before(Box<str>),
+    After(Box<str>),
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateDomain {
     pub name: QualifiedName,

@@ -90,10 +90,18 @@ fn a_schema_of_every_kind_comes_back_from_a_dump() {
          create view aaa as select name from above; \
          create sequence other.counter start 5 increment 3; \
          create table other.counted (a int default nextval('other.counter')); \
+         create type mood as enum ('so so', 'it''s', 'ok'); \
+         alter type mood add value 'odd' before 'ok'; alter type mood rename value 'ok' to 'good'; \
+         create type other.side as enum ('left', 'right'); comment on type mood is 'how it is'; \
+         create table felt (m mood default 'odd', l mood[] default '{good,it''s}', \
+           s other.side not null default 'left', check (m < 'good' or s = 'right')); \
+         create index felt_m on felt (m) where m <> 'so so'; \
+         create view mine as select m, 'left'::other.side as s from felt where m >= 'odd'; \
          create unlogged table loose (a int, b text collate \"de-x-icu\") with (fillfactor = 70); \
          comment on table zz is 'what''s sold'; comment on column zz.name is 'named'; \
          insert into zz (name, amount) values ('a', 1), (E'tab\\tand\\nline\\\\', null); \
          insert into aa (r) values (1), (2); \
+         insert into felt default values; insert into felt values ('it''s', null, 'right'); \
          insert into other.counted default values; insert into loose values (1, null), (2, '\\N')",
     );
     let dump = |database: &str| {
@@ -111,6 +119,7 @@ fn a_schema_of_every_kind_comes_back_from_a_dump() {
         ("insert into zz (name) values ('c') returning id", "3"),
         ("insert into aa (r) values (3) returning id", "11"),
         ("insert into other.counted default values returning a", "8"),
+        ("insert into felt (m) values ('it''s') returning *", "it's|{good,it's}|left"),
     ] {
         assert_eq!(psql(&server, "copy", &["-c", insert]), value);
     }

@@ -17,6 +17,7 @@ use crate::exec::{self, Cx, State};
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
+use super::cascade::Dependents;
 use super::create_table::{missing_value, persistence_word};
 use super::foreign_key::is_foreign;
 use super::rework::Rework;
@@ -174,7 +175,7 @@ impl Ddl<'_> {
     fn alter_step(&mut self, oid: Oid, step: &AlterTableStep) -> Result<()> {
         match step {
             AlterTableStep::DropColumn { name, if_exists, cascade } => {
-                self.drop_column(oid, name, *if_exists, *cascade)
+                self.drop_column(oid, name, *if_exists, Dependents::of(*cascade))
             }
             AlterTableStep::DropExpression { column, if_exists } => {
                 self.drop_expression(oid, column, *if_exists)

@@ -50,6 +50,7 @@ impl Ddl<'_> {
         }
         let ty = self.host.type_of(&change.type_name)?;
         super::column::check_column_type(&change.column, ty)?;
+        self.hold_type(ty.id)?;
         let collation = match &change.collation {
             Some(name) => self.column_collation(ty, name)?,
             None => ty.collation(),

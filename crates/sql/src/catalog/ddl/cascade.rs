@@ -15,7 +15,7 @@ use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::Found;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, sql_error};
-use crate::types::Oid;
+use crate::types::{Oid, TypeId};
 
 use super::Ddl;
 use super::depend::DefaultOf;
@@ -44,6 +44,8 @@ impl Dependents {
 pub(super) enum Object {
     Schema(Found),
     Collation(Found),
+    /// An enum.
+    Type(Found),
     /// A table, view or sequence.
     Relation(Oid),
     ForeignKey(Arc<ForeignKey>),
@@ -54,17 +56,19 @@ impl Object {
     pub(super) fn oid(&self) -> Oid {
         match self {
             Object::Schema(found) | Object::Collation(found) => found.row.oid("oid"),
+            // By when it was made, as all others.
+            Object::Type(found) => TypeId::from(found.row.oid("oid")).made_at(),
             Object::Relation(oid) => *oid,
             Object::ForeignKey(key) => key.oid,
             Object::Default(default) => default.oid,
         }
     }
 
-    /// When it goes: expressions that name a collation go with their tables, all goes before its schema.
+    /// When it goes: expressions that name a collation or a type go with their tables, all goes before its schema.
     fn turn(&self) -> u8 {
         match self {
             Object::Relation(_) | Object::ForeignKey(_) | Object::Default(_) => 0,
-            Object::Collation(_) => 1,
+            Object::Collation(_) | Object::Type(_) => 1,
             Object::Schema(_) => 2,
         }
     }
@@ -102,7 +106,7 @@ impl Going {
     /// Whether it goes as a part of a table that goes.
     fn is_part(&self, object: &Object) -> bool {
         match object {
-            Object::Schema(_) | Object::Collation(_) => false,
+            Object::Schema(_) | Object::Collation(_) | Object::Type(_) => false,
             Object::Relation(oid) => self.owned.contains(oid),
             Object::ForeignKey(key) => self.oids.contains(&key.table),
             Object::Default(default) => self.oids.contains(&default.table),
@@ -224,6 +228,10 @@ impl Ddl<'_> {
                 let words = format!("collation {}", self.shown_collation(&found.row)?);
                 return Ok(Some((words, Vec::new())));
             }
+            Object::Type(found) => {
+                let words = format!("type {}", self.words_of_type(&found.row)?);
+                return Ok(Some((words, Vec::new())));
+            }
             Object::Relation(oid) => *oid,
             Object::ForeignKey(key) => key.table,
             Object::Default(default) => default.table,
@@ -264,6 +272,7 @@ impl Ddl<'_> {
         let relations = relations.iter().map(|found| Object::Relation(found.row.oid("oid")));
         let mut members: Vec<Object> = relations.collect();
         members.extend(self.collations_in(schema)?.into_iter().map(Object::Collation));
+        members.extend(self.enums_in(schema)?.into_iter().map(Object::Type));
         members.sort_by_key(Object::oid);
         Ok(members)
     }
@@ -362,6 +371,7 @@ impl Ddl<'_> {
             Object::ForeignKey(key) => self.drop_foreign_key(&key),
             Object::Default(default) => self.drop_default(&default),
             Object::Collation(found) => self.drop_collation(&found, true),
+            Object::Type(found) => self.drop_enum(&found, true),
             Object::Schema(found) => {
                 self.store().delete(self.txn(), "pg_namespace", &found)?;
                 self.changed(found.row.oid("oid"))

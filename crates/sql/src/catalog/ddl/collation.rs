@@ -40,11 +40,11 @@ struct Definition {
     version: Option<Box<str>>,
 }
 
-/// What uses a collation.
-struct Dependent {
+/// What uses a collation, or names a type.
+pub(super) struct Dependent {
     oid: Oid,
     /// As messages name it.
-    words: String,
+    pub words: String,
     what: Use,
 }
 
@@ -334,7 +334,7 @@ impl Ddl<'_> {
         self.catalog.lock(self.host.txn(), relation, LockMode::AccessExclusive)?;
         match &user.what {
             Use::Column { table, name } => {
-                self.drop_column(*table, name, true, true)?;
+                self.drop_column(*table, name, true, Dependents::Go)?;
                 self.changed(*table)
             }
             Use::Index { table } => self.drop_index(user.oid, *table),
@@ -434,7 +434,15 @@ impl Ddl<'_> {
     fn texts_with(&self, row: &CatalogRow, users: &mut Vec<Dependent>) -> Result<()> {
         let name = row.text("collname");
         let schema = self.store().schema_name(self.txn(), row.oid("collnamespace"))?;
-        let names = |text: &str| names_collation(text, &schema, name);
+        self.texts_that(|text| names_collation(text, &schema, name), users)
+    }
+
+    /// Stored expressions, but for views, with such a text.
+    pub(super) fn texts_that(
+        &self,
+        names: impl Fn(&str) -> bool,
+        users: &mut Vec<Dependent>,
+    ) -> Result<()> {
         for (table, columns) in [
             ("pg_attrdef", &["adbin"][..]),
             ("pg_constraint", &["conbin"]),

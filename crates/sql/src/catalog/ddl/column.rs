@@ -86,6 +86,7 @@ impl Ddl<'_> {
         column.not_null = column_clauses::check(def, table, serial.is_some())?;
         check_column_name(&def.name)?;
         check_column_type(&def.name, ty)?;
+        self.hold_type(ty.id)?;
         for constraint in &def.constraints {
             match &constraint.kind {
                 ConstraintKind::Null | ConstraintKind::NotNull { .. } => {}

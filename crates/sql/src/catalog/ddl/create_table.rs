@@ -170,6 +170,8 @@ impl Ddl<'_> {
         columns: &[NewColumn],
     ) -> Result<()> {
         has_room_for(columns.len())?;
+        self.row_type_is_new(schema, name)?;
+        columns.iter().try_for_each(|column| self.hold_type(column.ty.id))?;
         // As PostgreSQL does: who comes by the OID before this is certain waits, or leaves it alone.
         self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let row_type = TypeId(self.new_oid()?.0);

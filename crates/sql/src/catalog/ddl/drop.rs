@@ -42,6 +42,10 @@ impl Ddl<'_> {
                 self.drop_collations(drop)?;
                 return Ok("DROP COLLATION".to_owned());
             }
+            ObjectKind::Type => {
+                self.drop_types(drop)?;
+                return Ok("DROP TYPE".to_owned());
+            }
             ObjectKind::Extension => {
                 self.drop_extensions(drop)?;
                 return Ok("DROP EXTENSION".to_owned());

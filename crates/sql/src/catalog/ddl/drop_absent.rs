@@ -14,7 +14,6 @@ impl Ddl<'_> {
     /// The tag of a statement that drops what can't be there.
     pub(super) fn drop_absent(&mut self, drop: &DropObjects) -> Result<String> {
         let word = match drop.kind {
-            ObjectKind::Type => "type",
             ObjectKind::Domain => "domain",
             ObjectKind::Function => "function",
             ObjectKind::Procedure => "procedure",
@@ -40,7 +39,8 @@ impl Ddl<'_> {
         Ok(format!("DROP {}", word.to_uppercase()))
     }
 
-    fn absent_type(&mut self, drop: &DropObjects, name: &TypeName) -> Result<()> {
+    /// A type that nobody can drop, or that is not there.
+    pub(super) fn absent_type(&mut self, drop: &DropObjects, name: &TypeName) -> Result<()> {
         if self.lacks_schema(drop, &name.name)? {
             return Ok(());
         }

@@ -19,19 +19,19 @@ impl Ddl<'_> {
         oid: Oid,
         name: &str,
         if_exists: bool,
-        cascade: bool,
+        others: Dependents,
     ) -> Result<()> {
         let table = self.table(oid)?;
         let Some(at) = table.column(name) else {
             return self.skip(super::no_column(&table, name), if_exists);
         };
         let number = at as i16 + 1;
-        self.drop_generated_from(oid, at, cascade)?;
+        self.drop_generated_from(oid, at, others)?;
         let table = self.table(oid)?;
         let whole: Rc<str> = format!("column {name} of {}", self.relation_words(&table)?).into();
         let indexes = self.indexes_over(&table, at as u16)?;
         let users = self.users_of_column(&table, at, &indexes, &whole)?;
-        self.drop_users(&whole, users, Dependents::of(cascade))?;
+        self.drop_users(&whole, users, others)?;
         self.drop_constraints_with(oid, number, &indexes)?;
         for index in indexes.iter().filter(|index| index.constraint.is_none()) {
             self.drop_index(index.oid, oid)?;
@@ -39,7 +39,7 @@ impl Ddl<'_> {
         self.set_default(oid, number, None)?;
         let sequences = self.owned_sequences(oid, Some(number))?;
         let sequences = sequences.into_iter().map(Object::Relation).collect();
-        self.drop_for(Some(&whole), sequences, Dependents::of(cascade))?;
+        self.drop_for(Some(&whole), sequences, others)?;
         self.forget_column(oid, number)
     }
 

@@ -81,7 +81,12 @@ impl Ddl<'_> {
     }
 
     /// A column goes: with CASCADE those computed from it go, too; otherwise they hold it.
-    pub(super) fn drop_generated_from(&mut self, oid: Oid, at: usize, cascade: bool) -> Result<()> {
+    pub(super) fn drop_generated_from(
+        &mut self,
+        oid: Oid,
+        at: usize,
+        others: Dependents,
+    ) -> Result<()> {
         let table = self.table(oid)?;
         let dependents = self.generated_from(&table, at)?;
         if dependents.is_empty() {
@@ -92,9 +97,9 @@ impl Ddl<'_> {
         let own = words(at);
         let listed: Vec<(Rc<str>, Rc<str>)> =
             dependents.iter().map(|i| (words(*i).into(), own.as_str().into())).collect();
-        self.settle(Some(&own), &listed, Dependents::of(cascade))?;
+        self.settle(Some(&own), &listed, others)?;
         for i in dependents {
-            self.drop_column(oid, &table.columns[i].name, false, true)?;
+            self.drop_column(oid, &table.columns[i].name, false, others)?;
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ mod depend;
 mod drop;
 mod drop_absent;
 mod drop_column;
+mod enums;
 mod extension;
 mod foreign_key;
 mod generated;
@@ -198,7 +199,7 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
         Statement::Truncate(s) => ddl.truncate(s).map(|()| tag("TRUNCATE TABLE")),
         Statement::Reindex(s) => ddl.reindex(s).map(|()| tag("REINDEX")),
         Statement::Comment(s) => ddl.comment(s).map(|()| tag("COMMENT")),
-        other => return ddl.collation_statement(other),
+        other => return ddl.enum_statement(other).or_else(|| ddl.collation_statement(other)),
     })
 }
 

@@ -10,12 +10,13 @@ use crate::types::{Datum, Oid};
 use super::Ddl;
 
 impl Ddl<'_> {
-    /// ALTER DATABASE, SCHEMA and COLLATION … OWNER TO; `None` for what can't be given away yet.
+    /// ALTER DATABASE, SCHEMA, COLLATION and TYPE … OWNER TO; `None` for what can't be given away yet.
     pub(super) fn alter_owner(&mut self, alter: &AlterOwner) -> Option<Result<String>> {
         let (done, tag) = match alter.kind {
             ObjectKind::Database => (self.database_owner(alter), "ALTER DATABASE"),
             ObjectKind::Schema => (self.schema_owner(alter), "ALTER SCHEMA"),
             ObjectKind::Collation => (self.collation_owner(alter), "ALTER COLLATION"),
+            ObjectKind::Type => (self.type_owner(alter), "ALTER TYPE"),
             _ => return None,
         };
         Some(done.map(|()| tag.to_owned()))

@@ -42,6 +42,10 @@ impl Ddl<'_> {
                 self.rename_collation(name, &rename.new_name)?;
                 Ok("ALTER COLLATION".to_owned())
             }
+            (ObjectKind::Type, name) => {
+                self.rename_type(name, &rename.new_name)?;
+                Ok("ALTER TYPE".to_owned())
+            }
             (ObjectKind::Database, ObjectName::Name(name)) => {
                 self.rename_database(name.last(), &rename.new_name)?;
                 Ok("ALTER DATABASE".to_owned())
@@ -81,6 +85,9 @@ impl Ddl<'_> {
     fn rename_relation(&mut self, relation: &TableDef, new_name: &str) -> Result<()> {
         self.refuse_if_viewed(relation, None)?;
         self.name_is_taken(relation.schema, new_name, false)?;
+        if relation.row_type.is_valid() {
+            self.row_type_is_new(relation.schema, new_name)?;
+        }
         self.update_class(relation.oid, &[("relname", Datum::text(new_name))])?;
         if relation.row_type.is_valid() {
             let key = [Datum::Oid(relation.row_type.oid())];
@@ -337,6 +344,9 @@ impl Ddl<'_> {
             (ObjectKind::Collation, ObjectName::Name(name)) => {
                 let oid = self.collation(name)?.collation.oid;
                 (catalog("pg_collation").oid, oid, 0)
+            }
+            (ObjectKind::Type, ObjectName::Type(name)) => {
+                (catalog("pg_type").oid, self.type_to_tell_of(&name.name)?, 0)
             }
             (ObjectKind::Database, ObjectName::Name(name)) => {
                 return self.comment_on_database(name.last(), comment.text.as_deref());

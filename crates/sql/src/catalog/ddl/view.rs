@@ -110,6 +110,7 @@ impl Ddl<'_> {
         text: &str,
         used: &Used,
     ) -> Result<Oid> {
+        self.row_type_is_new(schema, name)?;
         let oid = self.new_oid()?;
         let row_type = TypeId(self.new_oid()?.0);
         let owner = self.host.user();
@@ -154,6 +155,7 @@ impl Ddl<'_> {
         let mut used = [
             of(pg_class(), &used.relations),
             of(catalog("pg_collation").oid, &used.collations),
+            of(catalog("pg_type").oid, &used.types),
             of(catalog("pg_constraint").oid, &used.constraints),
         ]
         .concat();
@@ -409,6 +411,7 @@ impl Ddl<'_> {
 struct Used {
     relations: Vec<Oid>,
     collations: Vec<Oid>,
+    types: Vec<Oid>,
     constraints: Vec<Oid>,
 }
 
@@ -417,6 +420,7 @@ impl Used {
         Used {
             relations: record.relations.iter().map(|relation| relation.oid).collect(),
             collations: record.collations.iter().map(|collation| collation.oid).collect(),
+            types: record.types.iter().map(|named| named.oid).collect(),
             constraints: record.constraints.clone(),
         }
     }

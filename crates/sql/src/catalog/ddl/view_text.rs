@@ -1,7 +1,7 @@
 //! The text by which a view's query is stored: as it was written, with all written out that is said here and now only.
 //!
 //! Names of columns get their entry of FROM where another column could come to be meant, each `*` the columns that
-//! it stands for, NATURAL the names that the sides share, relations and collations their schemas, and literals that
+//! it stands for, NATURAL the names that the sides share, relations, collations and enums their schemas, and literals that
 //! are read by settings a form that is not.
 
 use syntax::ast::Loc;
@@ -94,6 +94,11 @@ impl Edits<'_> {
     fn names(&mut self, record: &Record) {
         for relation in &record.relations {
             if let (Some(token), Some(schema)) = (self.token(relation.loc), &relation.schema) {
+                self.put_before(token, format!("{}.", stored_ident(schema)));
+            }
+        }
+        for named in &record.types {
+            if let (Some(token), Some(schema)) = (self.token(named.loc), &named.schema) {
                 self.put_before(token, format!("{}.", stored_ident(schema)));
             }
         }

@@ -193,11 +193,16 @@ fn proc_oid(name: &str) -> Oid {
 }
 
 fn type_row(info: &TypeInfo) -> Vec<Datum> {
+    made_type_row(info, info.name, PG_CATALOG, BOOTSTRAP_SUPERUSER)
+}
+
+/// The row of a type of that name.
+pub fn made_type_row(info: &TypeInfo, name: &str, schema: Oid, owner: Oid) -> Vec<Datum> {
     RowBuilder::of("pg_type")
         .oid("oid", info.id.oid())
-        .set("typname", info.name)
-        .oid("typnamespace", PG_CATALOG)
-        .oid("typowner", BOOTSTRAP_SUPERUSER)
+        .set("typname", name)
+        .oid("typnamespace", schema)
+        .oid("typowner", owner)
         .set("typlen", info.len)
         .set("typbyval", info.by_value)
         .letter("typtype", info.kind)
@@ -441,7 +446,7 @@ pub fn attribute_row(
     collation: Collation,
 ) -> RowBuilder {
     let info = crate::types::type_info(ty.id);
-    let facts = |f: fn(&TypeInfo) -> u8, default: u8| info.map_or(default, f);
+    let facts = |f: fn(TypeInfo) -> u8, default: u8| info.map_or(default, f);
     RowBuilder::of("pg_attribute")
         .oid("attrelid", relation)
         .set("attname", name)

@@ -11,7 +11,7 @@ use base::rank::Rank;
 use storage::lock::{LockMode, LockTag};
 use storage::txn::{Txn, When};
 
-use crate::catalog::{Access, TableDef};
+use crate::catalog::{Access, TableDef, enums};
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Datum, Oid};
 
@@ -51,6 +51,8 @@ pub struct SessionCatalog {
     moves: Arc<AtomicU64>,
     /// Moves with each change of a temporary relation of the session's own.
     temporary_moves: AtomicU64,
+    /// Labels of enums that were read or written.
+    pub(in crate::catalog) labels: Latch<enums::Known>,
 }
 
 /// What the catalogs were like for this session at some time: while it is the same, so are they.
@@ -83,6 +85,7 @@ impl SessionCatalog {
             has_changed: AtomicBool::new(false),
             moves,
             temporary_moves: AtomicU64::new(0),
+            labels: Latch::new(Rank::Outer, enums::Known::default()),
         }
     }
 

@@ -19,7 +19,7 @@ macro_rules! extremes {
 
 pub(super) const EXTREMES: Aggregates = extremes!(
     "int8" "int4" "int2" "oid" "float4" "float8" "date" "time" "timetz" "timestamp" "timestamptz"
-    "interval" "text" "numeric" "anyarray" "bpchar" "tid" "pg_lsn" "xid8" "inet"
+    "interval" "text" "numeric" "anyarray" "bpchar" "tid" "pg_lsn" "xid8" "inet" "anyenum"
 );
 
 pub(super) const OTHERS: Aggregates = &[

@@ -186,7 +186,7 @@ fn value(
         (_, part) => match type_info(type_id) {
             // A string is an array as `input` reads it.
             Some(info) if info.is_array() && !part.is_string() => {
-                array(part, info, modifier, key, io)
+                array(part, &info, modifier, key, io)
             }
             _ => input(type_id, modifier, &part.text()?, io),
         },

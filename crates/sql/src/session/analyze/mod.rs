@@ -154,8 +154,9 @@ impl Operators {
         // Strings of limited length have text's.
         let ty = if ty == TypeId::VARCHAR { TypeId::TEXT } else { ty };
         let is_array = crate::types::type_info(ty).is_some_and(TypeInfo::is_array);
-        // Arrays have those of all arrays.
+        // Arrays have those of all arrays, enums those of all enums.
         let ty = if is_array { TypeId::ANYARRAY } else { ty };
+        let ty = if ty.is_enum() { TypeId::ANYENUM } else { ty };
         let own = |symbol: &str| {
             let mut of = crate::func::operators(symbol);
             of.find(|op| op.left == ty && op.right == ty).map(|op| op.oid)

@@ -281,7 +281,7 @@ fn recode(
             | TypeId::JSONB
             | TypeId::UNKNOWN
             | TypeId::CSTRING
-    );
+    ) || id.is_enum();
     if is_text {
         return each(bytes);
     }

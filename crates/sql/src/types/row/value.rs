@@ -82,8 +82,7 @@ impl ValueKind {
         K::Inet,
     ];
 
-    /// The form of a built-in type; `None` for pseudo-types without values and for types that
-    /// are not built in (their catalog entry says what they are made of).
+    /// The form of a type; `None` for pseudo-types without values and for the row types of tables.
     pub fn of_type(id: TypeId) -> Option<ValueKind> {
         Some(match id {
             TypeId::BOOL => K::Bool,
@@ -132,6 +131,7 @@ impl ValueKind {
             TypeId::JSONB => K::Jsonb,
             TypeId::INT2VECTOR | TypeId::OIDVECTOR => K::Array,
             TypeId::RECORD => K::Record,
+            _ if id.is_enum() => K::Oid,
             _ if super::super::type_info(id)?.is_array() => K::Array,
             _ => return None,
         })

@@ -2,7 +2,7 @@
 
 use super::{Located, RowView, ValueKind, read_varlen};
 use crate::error::Result;
-use crate::types::context::IoContext;
+use crate::types::context::{IoContext, Names};
 use crate::types::datetime::{Date, Timestamp, TimestampTz, encode};
 use crate::types::{TypeId, binary, io};
 
@@ -58,12 +58,18 @@ impl RowView<'_> {
 
     /// Appends column `i` as its type's send function does; false, and nothing appended, when it
     /// is null.
-    pub fn write_binary(&self, i: usize, type_id: TypeId, out: &mut Vec<u8>) -> Result<bool> {
+    pub fn write_binary(
+        &self,
+        i: usize,
+        type_id: TypeId,
+        names: &dyn Names,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
         let bytes = match self.locate(i) {
             Located::Null => return Ok(false),
             Located::Missing(value) if value.is_null() => return Ok(false),
             Located::Missing(value) => {
-                binary::send(type_id, value, out)?;
+                binary::send(type_id, value, names, out)?;
                 return Ok(true);
             }
             Located::At(bytes) => bytes,
@@ -72,9 +78,10 @@ impl RowView<'_> {
         match kind {
             // One number each: the wire wants its bytes the other way round.
             ValueKind::Int2 => out.extend(fixed::<2>(bytes).iter().rev()),
-            ValueKind::Int4 | ValueKind::Float4 | ValueKind::Oid | ValueKind::Date => {
+            ValueKind::Int4 | ValueKind::Float4 | ValueKind::Date => {
                 out.extend(fixed::<4>(bytes).iter().rev());
             }
+            ValueKind::Oid if !type_id.is_enum() => out.extend(fixed::<4>(bytes).iter().rev()),
             ValueKind::Int8
             | ValueKind::Float8
             | ValueKind::Time
@@ -85,7 +92,7 @@ impl RowView<'_> {
             ValueKind::Bytea => {
                 read_varlen(bytes).0.with_bytes(|raw| out.extend_from_slice(raw));
             }
-            _ => binary::send(type_id, &kind.decode(bytes).0, out)?,
+            _ => binary::send(type_id, &kind.decode(bytes).0, names, out)?,
         }
         Ok(true)
     }

@@ -229,6 +229,24 @@ impl Lower {
         let name = qualified(untyped(node.type_name()), -1)?;
         Ok(CreateType { name, kind: CreateTypeKind::Enum(labels) })
     }
+
+    pub(super) fn alter_enum(&self, node: &pg::AlterEnumStmt) -> Lowered<AlterEnum> {
+        let text = |text: Option<&str>| text.map(Box::from).ok_or_else(|| missing("label"));
+        let label = text(node.new_val())?;
+        let change = match node.old_val() {
+            Some(old) => EnumChange::Rename { old: old.into(), new: label },
+            None => EnumChange::Add {
+                label,
+                if_not_exists: node.skip_if_new_val_exists,
+                place: match node.new_val_neighbor() {
+                    None => LabelPlace::Last,
+                    Some(other) if node.new_val_is_after => LabelPlace::After(other.into()),
+                    Some(other) => LabelPlace::Before(other.into()),
+                },
+            },
+        };
+        Ok(AlterEnum { name: qualified(untyped(node.type_name()), -1)?, change })
+    }
 }
 
 /// A whole number of 64 bits, with PostgreSQL's words where it is not one.

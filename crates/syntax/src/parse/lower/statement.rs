@@ -116,6 +116,7 @@ impl Lower {
             Node::CreateExtensionStmt(node) => boxed!(CreateExtension, self.create_extension(node)),
             Node::CompositeTypeStmt(node) => boxed!(CreateType, self.composite_type(node)),
             Node::CreateEnumStmt(node) => boxed!(CreateType, self.enum_type(node)),
+            Node::AlterEnumStmt(node) => boxed!(AlterEnum, self.alter_enum(node)),
             Node::CreateRangeStmt(node) => Statement::CreateType(Box::new(CreateType {
                 name: super::name::qualified(super::untyped(node.type_name()), -1)?,
                 kind: CreateTypeKind::Range,
@@ -191,7 +192,6 @@ fn tag(node: Node<'_>) -> Lowered<&'static str> {
         ("AlterOperatorStmt", "ALTER OPERATOR"),
         ("AlterFunctionStmt", "ALTER FUNCTION"),
         ("AlterTypeStmt", "ALTER TYPE"),
-        ("AlterEnumStmt", "ALTER TYPE"),
         ("AlterDomainStmt", "ALTER DOMAIN"),
         ("AlterStatsStmt", "ALTER STATISTICS"),
         ("AlterObjectDependsStmt", "ALTER … DEPENDS ON EXTENSION"),
