@@ -377,6 +377,7 @@ impl Ddl<'_> {
         }
         views.sort_by_key(|view| view.oid);
         views.dedup_by_key(|view| view.oid);
+        self.with_views_over(&mut views)?;
         let array: Rc<str> = format!("{own}[]").into();
         let mut words: Vec<(Rc<str>, Rc<str>)> = Vec::new();
         for (table, at) in &columns {
@@ -408,6 +409,20 @@ impl Ddl<'_> {
         self.delete_rows("pg_enum", "pg_enum_typid_label_index", &[Datum::Oid(id.oid())])?;
         self.set_comment(catalog("pg_type").oid, id.oid(), 0, None)?;
         self.changed(id.oid())
+    }
+
+    /// Adds the views over these, which may name each other.
+    fn with_views_over(&self, views: &mut Vec<Arc<TableDef>>) -> Result<()> {
+        let mut looked_at = 0;
+        while looked_at < views.len() {
+            for view in self.views_of(views[looked_at].oid)? {
+                if views.iter().all(|known| known.oid != view.oid) {
+                    views.push(view);
+                }
+            }
+            looked_at += 1;
+        }
+        Ok(())
     }
 
     /// Expressions of what is not dropped may name the type.
