@@ -51,3 +51,11 @@ INSERT INTO su VALUES (1, 2);
 SELECT * FROM suv;
 SET client_min_messages = warning;
 DROP SCHEMA stx CASCADE;
+-- Lists of other comparisons than IN.
+CREATE TABLE lists (a int, s text CHECK (s LIKE ANY (ARRAY['a%', 'b%'])), d int CHECK (d < ALL (ARRAY[5, 9])), e int CHECK (e = ANY (ARRAY[3])),
+  f int CHECK (f <> ALL (ARRAY[3, 4])), g int CHECK (g = ALL (ARRAY[3, 3])), h int CHECK (h NOT IN (1, 2)));
+ALTER TABLE lists RENAME a TO b;
+ALTER TABLE lists RENAME d TO dd;
+SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'lists'::regclass ORDER BY conname;
+INSERT INTO lists (s) VALUES ('c');
+INSERT INTO lists (s, dd, e, f, g, h) VALUES ('b', 4, 3, 5, 3, 3);

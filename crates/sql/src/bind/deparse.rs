@@ -202,6 +202,8 @@ impl Deparser<'_> {
         self.put(&op.left, true, out);
         if let ArrayArg::List(list) = &op.right
             && self.keeps_lists
+            && list.len() > 1
+            && matches!((&*op.symbol, op.all), ("=", false) | ("<>", true))
         {
             self.words(if op.all { " NOT IN " } else { " IN " }, list, out);
             out.push(')');
