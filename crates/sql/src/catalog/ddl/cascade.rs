@@ -229,6 +229,8 @@ impl Ddl<'_> {
                 return Ok(Some((words, Vec::new())));
             }
             Object::Type(found) => {
+                let id = TypeId::from(found.row.oid("oid"));
+                self.lock_type(id, LockMode::AccessExclusive)?;
                 let words = format!("type {}", self.words_of_type(&found.row)?);
                 return Ok(Some((words, Vec::new())));
             }

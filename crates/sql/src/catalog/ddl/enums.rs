@@ -12,7 +12,7 @@ use syntax::ast::{
     AlterEnum, AlterObjectSchema, AlterOwner, CreateTypeKind, DropObjects, EnumChange, LabelPlace,
     ObjectKind, ObjectName, Persistence, QualifiedName, RelationRef, Statement,
 };
-use syntax::deparse::{literal, quote_ident};
+use syntax::deparse::quote_ident;
 
 use crate::catalog::store::Found;
 use crate::catalog::store::builtin::made_type_row;
@@ -133,14 +133,18 @@ impl Ddl<'_> {
     fn array_name(&self, schema: Oid, name: &str) -> Result<String> {
         let mut array = name.to_owned();
         loop {
-            array = to_name(format!("_{array}").into()).to_string();
+            let longer = to_name(format!("_{array}").into()).to_string();
+            if longer == array {
+                bail!(DUPLICATE_OBJECT, "could not form array type name for type \"{name}\"");
+            }
+            array = longer;
             if self.catalog.type_in(self.txn(), schema, &array)?.is_none() {
                 return Ok(array);
             }
         }
     }
 
-    fn lock_type(&self, id: TypeId, mode: LockMode) -> Result<()> {
+    pub(super) fn lock_type(&self, id: TypeId, mode: LockMode) -> Result<()> {
         let (db, class) = (self.catalog.database.0, catalog("pg_type").oid.0);
         Ok(self.txn().lock(LockTag::Object { db, class, object: id.0, sub: 0 }, mode)?)
     }
@@ -233,7 +237,7 @@ impl Ddl<'_> {
             bail!(DUPLICATE_OBJECT, "enum label \"{new}\" already exists");
         }
         for view in self.views_naming(catalog("pg_type").oid, id.oid())? {
-            if view.view.as_deref().is_some_and(|text| text.contains(&*literal(old))) {
+            if view.view.as_deref().is_some_and(|text| may_spell(text, old)) {
                 return Err(self.is_named_by(&view, id)?);
             }
         }
@@ -249,7 +253,8 @@ impl Ddl<'_> {
             .with_hint("Drop the view, and make it again afterwards."))
     }
 
-    fn must_not_be_viewed(&mut self, id: TypeId) -> Result<()> {
+    /// A type whose name, or whose schema's, is to change must not stand in a view's text.
+    pub(super) fn must_not_be_viewed(&mut self, id: TypeId) -> Result<()> {
         match self.views_naming(catalog("pg_type").oid, id.oid())?.first() {
             Some(view) => Err(self.is_named_by(view, id)?),
             None => Ok(()),
@@ -503,6 +508,14 @@ fn info_of(id: TypeId) -> TypeInfo {
 
 fn no_type(name: &QualifiedName) -> SqlError {
     sql_error!(UNDEFINED_OBJECT, "type \"{}\" does not exist", name.parts.join("."))
+}
+
+/// Whether a literal of a text may be, or have in it, this label, quotes doubled or not; with escapes it may be any.
+fn may_spell(text: &str, label: &str) -> bool {
+    let escapes = ["E'", "e'", "U&'", "u&'"].iter().any(|sign| text.contains(sign));
+    // In an array's text quotes and backslashes are escaped.
+    let plain = !label.contains(['\'', '"', '\\']);
+    escapes || !plain || text.contains(label)
 }
 
 fn check_label(label: &str) -> Result<()> {

@@ -292,6 +292,9 @@ impl Ddl<'_> {
                 self.refuse_if_viewed(&relation, None)?;
             }
         }
+        for found in self.enums_in(schema)? {
+            self.must_not_be_viewed(found.row.oid("oid").into())?;
+        }
         let (txn, store) = (self.txn(), self.store());
         let changes = [("nspname", Datum::text(new_name))];
         store.update_columns(txn, "pg_namespace", &found, &changes)?;

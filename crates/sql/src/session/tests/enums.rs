@@ -117,3 +117,34 @@ fn labels_come_between_others_until_there_is_no_room() {
         "ALTER TYPE\nALTER TYPE\n"
     );
 }
+
+#[test]
+fn what_views_spell_keeps_its_name() {
+    for (view, refused) in [
+        ("SELECT '{ok,sad}'::mood[] AS l", true),
+        ("SELECT E'o\\x6b'::mood AS m", true),
+        ("SELECT 'sad'::mood AS m", false),
+    ] {
+        let mut bench = Bench::new();
+        bench.run("CREATE SCHEMA s; CREATE TYPE s.mood AS ENUM ('sad', 'ok'); SET search_path = s, public");
+        let told = bench.run(&format!("CREATE VIEW public.v AS {view}"));
+        assert_eq!(told, "CREATE VIEW\n");
+        let before = bench.run("SELECT * FROM public.v");
+        let told = bench.run("ALTER TYPE mood RENAME VALUE 'ok' TO 'fine'");
+        assert_eq!(told.contains("changing what a view is made of"), refused, "{view}: {told}");
+        let told = bench.run("ALTER SCHEMA s RENAME TO r");
+        assert!(told.contains("changing what a view is made of"), "{told}");
+        assert_eq!(bench.run("SELECT * FROM public.v"), before);
+    }
+}
+
+#[test]
+fn names_of_array_types_come_to_an_end() {
+    let mut bench = Bench::new();
+    for count in 1..=63 {
+        let last = if count < 63 { "a" } else { "" };
+        bench.run(&format!("CREATE TABLE {}{last} (a int)", "_".repeat(count)));
+    }
+    let told = bench.run("CREATE TYPE a AS ENUM ()");
+    assert!(told.contains("could not form array type name for type \"a\""), "{told}");
+}
