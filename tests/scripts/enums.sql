@@ -250,3 +250,5 @@ select * from sad_people;
 select * from mood_keyed order by 1;
 select count(*) from pg_enum;
 select 'ok'::mood;
+prepare p (anyenum, anyenum) as select $1 = $2;
+select 'type#1073774592'::int;

@@ -337,6 +337,11 @@ impl Binder<'_, '_> {
                 continue;
             }
             match *id {
+                TypeId::ANYENUM if !own.is_enum() => bail!(
+                    DATATYPE_MISMATCH,
+                    "type matched to anyenum is not an enum type: {}",
+                    display(Ty::of(own))
+                ),
                 TypeId::ANYELEMENT | TypeId::ANYNONARRAY | TypeId::ANYENUM => {
                     concrete.element.get_or_insert(own);
                 }

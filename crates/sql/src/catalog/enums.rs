@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use base::hash::HashMap;
 use storage::txn::Txn;
+use syntax::deparse::quote_ident;
 
 use crate::error::Result;
 use crate::types::enums::{BY_OID, Labels};
 use crate::types::{Datum, Oid, TypeId};
 
 use super::store::lookup::Stamp;
+use super::store::row::CatalogRow;
 use super::store::{Found, SearchPath, SessionCatalog};
 
 /// Labels that a session has read, and what state of the catalogs they are good for.
@@ -24,21 +26,21 @@ impl SessionCatalog {
         schema: Option<&str>,
         name: &str,
     ) -> Result<Option<Found>> {
-        let Some(schema) = schema else {
-            for schema in &path.schemas {
-                if let Some(found) = self.type_in(txn, *schema, name)? {
-                    return Ok(Some(found));
-                }
-            }
-            return Ok(None);
-        };
-        if schema == BY_OID {
+        if schema == Some(BY_OID) {
             return name.parse().map_or(Ok(None), |oid| self.type_of_oid(txn, Oid(oid)));
         }
-        match self.named_schema(txn, schema)? {
-            Some(schema) => self.type_in(txn, schema, name),
-            None => Ok(None),
+        self.first_in(txn, path, schema, |schema| self.type_in(txn, schema, name))
+    }
+
+    /// A type's name, with its schema if it would not be found without.
+    pub fn shown_type(&self, txn: &Txn, path: &SearchPath, row: &CatalogRow) -> Result<String> {
+        let name = quote_ident(row.text("typname"));
+        let first = self.type_row(txn, path, None, row.text("typname"))?;
+        if first.is_some_and(|first| first.row.oid("oid") == row.oid("oid")) {
+            return Ok(name.into_owned());
         }
+        let schema = self.instance.store.schema_name(txn, row.oid("typnamespace"))?;
+        Ok(format!("{}.{name}", quote_ident(&schema)))
     }
 
     /// The row of a schema's type.
@@ -71,7 +73,7 @@ impl SessionCatalog {
         self.instance.store.find(txn, "pg_enum", "pg_enum_typid_label_index", &key)
     }
 
-    /// An enum's labels, read anew if a look at what is known of them does not find what is wanted.
+    /// What is wanted of an enum's labels, which are read anew where those that are known have it not.
     pub fn labels_with<T>(
         &self,
         txn: &Txn,
@@ -79,8 +81,10 @@ impl SessionCatalog {
         wanted: impl Fn(&Labels) -> Option<T>,
     ) -> Result<Option<T>> {
         let stamp = self.stamp();
-        let known = self.labels.lock().get(&id).filter(|(of, _)| *of == stamp).cloned();
-        if let Some(found) = known.and_then(|(_, labels)| wanted(&labels)) {
+        if let Some((of, labels)) = self.labels.lock().get(&id)
+            && *of == stamp
+            && let Some(found) = wanted(labels)
+        {
             return Ok(Some(found));
         }
         // A commit is seen a moment before the catalogs' version moves.
@@ -88,7 +92,13 @@ impl SessionCatalog {
     }
 
     /// All labels of an enum.
-    pub fn read_labels(&self, txn: &Txn, id: TypeId) -> Result<Arc<Labels>> {
+    pub fn labels(&self, txn: &Txn, id: TypeId) -> Result<Arc<Labels>> {
+        let stamp = self.stamp();
+        let known = self.labels.lock().get(&id).filter(|(of, _)| *of == stamp).cloned();
+        known.map_or_else(|| self.read_labels(txn, id), |(_, labels)| Ok(labels))
+    }
+
+    fn read_labels(&self, txn: &Txn, id: TypeId) -> Result<Arc<Labels>> {
         let stamp = self.stamp();
         let rows = txn.briefly(|| self.label_rows(txn, id))?;
         let labels = Arc::new(Labels::new(rows.iter().map(|found| {

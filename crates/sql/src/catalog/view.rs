@@ -5,7 +5,7 @@ use std::sync::Arc;
 use syntax::ast::{self, QualifiedName, RelationRef, SelectBody};
 
 use crate::error::{Result, SqlError, SqlState, sql_error};
-use crate::types::{Datum, Oid, TypeId, type_by_name, type_info};
+use crate::types::{Datum, Oid, TypeId, array_of, type_by_name};
 
 use super::TableDef;
 use super::collation::Named;
@@ -221,7 +221,7 @@ impl Catalog<'_> {
                 Some(_) => None,
                 None => Some(self.lookup.schema_of_type(id)?),
             };
-            record.types.push(NamedRelation { loc, schema, oid: enum_of(id).oid() });
+            record.types.push(NamedRelation { loc, schema, oid: id.own_enum().oid() });
         }
         Ok(found)
     }
@@ -229,14 +229,14 @@ impl Catalog<'_> {
     /// Notes that a view's query has a literal of this type, if it is bound for its own sake.
     pub fn note_type(&mut self, id: TypeId) {
         if let Some(record) = self.record.as_mut().filter(|_| id.is_made()) {
-            let oid = enum_of(id).oid();
+            let oid = id.own_enum().oid();
             record.types.push(NamedRelation { loc: ast::Loc::NONE, schema: None, oid });
         }
     }
 
     /// The type of arrays of `id`.
     pub fn array_of(&self, id: TypeId) -> Option<TypeId> {
-        type_info(id).map(|info| info.array).filter(|array| array.is_valid())
+        array_of(id)
     }
 
     /// Reads a literal.
@@ -274,11 +274,6 @@ impl Catalog<'_> {
         }
         Err(SqlError::internal(format!("stored text is not an expression: {text}")))
     }
-}
-
-/// The enum that a type is, or is made of.
-fn enum_of(id: TypeId) -> TypeId {
-    type_info(id).map(|info| info.element).filter(|element| element.is_valid()).unwrap_or(id)
 }
 
 /// Parses a text, with enough stack for the parser wherever this runs.

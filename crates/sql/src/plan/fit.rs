@@ -2,7 +2,7 @@
 
 use crate::bind::tree::{ArrayCast, Const, Expr, Narrow, NarrowTo, Ty};
 use crate::bind::{coerce, element_of};
-use crate::types::{Datum, TypeId, type_info};
+use crate::types::{Datum, TypeId, array_of};
 
 /// Do the two types have the same values in the same order?
 pub(super) fn compatible(a: TypeId, b: TypeId) -> bool {
@@ -53,11 +53,6 @@ pub(super) fn fit_constant(value: &Datum, ty: TypeId) -> Option<Datum> {
         TypeId::INT8 => Datum::Int8(n),
         _ => return None,
     })
-}
-
-/// The type of arrays of a type.
-pub(super) fn array_of(ty: TypeId) -> Option<TypeId> {
-    type_info(ty).map(|info| info.array).filter(|id| id.is_valid())
 }
 
 /// An array's elements as values of the key's type, null where that has no equal.

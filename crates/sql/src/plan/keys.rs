@@ -3,11 +3,11 @@
 use crate::bind::tree::{ArrayArg, ArrayExpr, ArrayOp, Comparison, Const, Expr, NarrowTo, Ty};
 use crate::bind::{collate, walk};
 use crate::func::like;
-use crate::types::{Collation, Datum, TypeId};
+use crate::types::{Collation, Datum, TypeId, array_of};
 
 use super::choose::IndexChoice;
 use super::estimate::{self, operator};
-use super::fit::{about, array_of, compatible, equal_to, fit, fit_elements};
+use super::fit::{about, compatible, equal_to, fit, fit_elements};
 use super::node::{KeyCondition, KeyTest, KeyValue};
 
 /// One key of an index: an expression over the entry's columns.

@@ -12,14 +12,13 @@ use crate::bind::tree::{
     ArrayArg, ArrayOp, Call, Column, Const, Expr, SubLink, SubLinkKind, Ty, Var,
 };
 use crate::bind::walk;
-use crate::types::{Collation, Datum, TypeId};
+use crate::types::{Collation, Datum, TypeId, array_of};
 use syntax::ast::Loc;
 
 use super::Indexes;
 use super::access::QueryCx;
 use super::choose::choose_index;
 use super::estimate::{FUNCTION_ROWS, table_rows};
-use super::fit::array_of;
 use super::join::{entry_rows, index_pays, lookup_cost};
 use super::pull_up::{Place, place_of};
 use super::push_down;

@@ -532,7 +532,7 @@ impl Names for Backend {
     }
 
     fn enum_labels(&self, type_id: TypeId) -> Result<Arc<Labels>> {
-        self.catalog.read_labels(&self.txn, type_id)
+        self.catalog.labels(&self.txn, type_id)
     }
 
     fn input_user_type(&self, type_id: TypeId, text: &str, _typmod: TypeMod) -> Result<Datum> {

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use syntax::deparse::quote_ident;
-
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::enums::{Labels, no_label, read_label};
-use crate::types::{Datum, Oid, TypeId, fill_in, type_info};
+use crate::types::{Datum, Oid, TypeId, fill_in};
 
 use super::backend::Backend;
 
@@ -41,13 +39,7 @@ impl Backend {
         let path = self.search_path()?;
         txn.briefly(|| {
             let Some(found) = catalog.type_of_oid(txn, id.oid())? else { return Ok(None) };
-            let name = found.row.text("typname");
-            let quoted = quote_ident(name);
-            if catalog.made_type(txn, &path, None, name)? == Some(id) {
-                return Ok(Some(quoted.into_owned()));
-            }
-            let schema = self.instance.store.schema_name(txn, found.row.oid("typnamespace"))?;
-            Ok(Some(format!("{}.{quoted}", quote_ident(&schema))))
+            catalog.shown_type(txn, &path, &found.row).map(Some)
         })
     }
 
@@ -98,8 +90,7 @@ fn gone(id: TypeId) -> SqlError {
 
 /// A type's name by itself, of whoever made it.
 pub(super) fn label_of_type(backend: &Backend, id: TypeId) -> Result<Option<String>> {
-    let own = type_info(id).map_or(id, |info| if info.is_array() { info.element } else { id });
-    if id.is_made() && backend.name_of_enum(own)?.is_none() {
+    if id.is_made() && backend.name_of_enum(id.own_enum())?.is_none() {
         return Ok(None);
     }
     Ok(Some(backend.with_type_names(crate::types::type_name(id))))

@@ -9,7 +9,7 @@ use crate::catalog::collation::undefined;
 use crate::catalog::ddl::is_temporary_schema;
 use crate::catalog::store::{Found, Store};
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::types::{Datum, Oid, TypeId, type_by_name, type_info};
+use crate::types::{Datum, Oid, TypeId, array_of, type_by_name, type_info};
 
 use super::backend::Backend;
 use super::enum_names::label_of_type;
@@ -225,10 +225,9 @@ pub fn type_named(backend: &Backend, text: &str) -> Result<Oid> {
         Some(info) => info.array,
         None => {
             let id = backend.type_by_its_name(schema, name)?.ok_or_else(missing)?;
-            let array = || type_info(id).map(|info| info.array).filter(|array| array.is_valid());
             match cast.target.array_bounds.is_empty() {
                 true => id,
-                false => array().ok_or_else(missing)?,
+                false => array_of(id).ok_or_else(missing)?,
             }
         }
     };

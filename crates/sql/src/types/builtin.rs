@@ -57,6 +57,11 @@ pub fn type_info(id: TypeId) -> Option<TypeInfo> {
     }
 }
 
+/// The type of arrays of a type.
+pub fn array_of(id: TypeId) -> Option<TypeId> {
+    type_info(id).map(|info| info.array).filter(|array| array.is_valid())
+}
+
 /// A built-in type by its `typname`.
 pub fn type_by_name(name: &str) -> Option<&'static TypeInfo> {
     BUILTIN_TYPES.iter().find(|info| info.name == name)

@@ -32,6 +32,11 @@ impl TypeId {
         OIDS.contains(&self.0) && self.0.is_multiple_of(2)
     }
 
+    /// The enum that a type which a user has made is, or is the array type of; other types are themselves.
+    pub fn own_enum(self) -> TypeId {
+        self.enum_of_array().unwrap_or(self)
+    }
+
     /// The enum that this is the array type of.
     fn enum_of_array(self) -> Option<TypeId> {
         (OIDS.contains(&self.0) && !self.0.is_multiple_of(2)).then(|| TypeId(self.0 - 1))

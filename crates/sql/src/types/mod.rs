@@ -33,7 +33,7 @@ mod typmod;
 
 pub use array::Array;
 pub use binary::{receive, send};
-pub use builtin::{BUILTIN_TYPES, TypeInfo, type_by_name, type_info};
+pub use builtin::{BUILTIN_TYPES, TypeInfo, array_of, type_by_name, type_info};
 pub use collation::{Collation, Rules};
 pub use compare::{
     ValueOrder, compare, compare_alike, compare_f64, compare_under, equals, hash_datum, is_equal,

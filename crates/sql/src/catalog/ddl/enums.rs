@@ -154,7 +154,7 @@ impl Ddl<'_> {
         if !id.is_made() {
             return Ok(());
         }
-        let own = enum_of(id);
+        let own = id.own_enum();
         self.lock_type(own, LockMode::AccessShare)?;
         match self.txn().briefly(|| self.catalog.type_of_oid(self.txn(), own.oid()))? {
             Some(_) => Ok(()),
@@ -186,7 +186,7 @@ impl Ddl<'_> {
             let id = found.as_ref().map(|found| TypeId::from(found.row.oid("oid")));
             match id.filter(|id| id.is_made()) {
                 Some(id) if held != Some(id) => {
-                    self.lock_type(enum_of(id), mode)?;
+                    self.lock_type(id.own_enum(), mode)?;
                     held = Some(id);
                 }
                 _ => return Ok(found),
@@ -275,7 +275,7 @@ impl Ddl<'_> {
             return Ok((id, found));
         }
         let words = self.words_of_type(&found.row)?;
-        let own = if id.is_made() { Some(self.words_of_id(enum_of(id))?) } else { None };
+        let own = if id.is_made() { Some(self.words_of_id(id.own_enum())?) } else { None };
         Err(match own {
             Some(own) => sql_error!(WRONG_OBJECT_TYPE, "cannot alter array type {words}")
                 .with_hint(format!(
@@ -358,7 +358,7 @@ impl Ddl<'_> {
                     self.drop_enum(&found, drop.cascade)?;
                 }
                 Some((id, _)) => {
-                    let own = format!("type {}", self.words_of_id(enum_of(id))?);
+                    let own = format!("type {}", self.words_of_id(id.own_enum())?);
                     return Err(sql_error!(
                         DEPENDENT_OBJECTS_STILL_EXIST,
                         "cannot drop {own}[] because {own} requires it"
@@ -398,12 +398,14 @@ impl Ddl<'_> {
         self.settle(Some(&own), &words, Dependents::of(cascade))?;
         for (table, at) in &columns {
             self.catalog.lock(self.host.txn(), table.oid, LockMode::AccessExclusive)?;
-            let column = &table.columns[*at].name;
-            // It may have gone with one that it was computed from.
-            if self.table(table.oid)?.column(column).is_some() {
-                self.drop_column(table.oid, column, false, Dependents::GoSilently)?;
+            // As it is now: while the lock was waited for it may have gone, or got other names; and a column may go with one
+            // that it was computed from.
+            let Some(table) = self.catalog.table(self.host.txn(), table.oid)? else { continue };
+            let column = &table.columns[*at];
+            if !column.dropped {
+                self.drop_column(table.oid, &column.name, false, Dependents::GoSilently)?;
+                self.changed(table.oid)?;
             }
-            self.changed(table.oid)?;
         }
         let views = views.iter().map(|view| Object::Relation(view.oid)).collect();
         self.drop_objects(views, Dependents::GoSilently)?;
@@ -476,17 +478,11 @@ impl Ddl<'_> {
         if type_info(id).is_some() && !id.is_made() {
             return Ok(type_name(id));
         }
-        let name = row.text("typname");
         if id.is_made() && !id.is_enum() {
-            return Ok(self.words_of_id(enum_of(id))? + "[]");
+            return Ok(self.words_of_id(id.own_enum())? + "[]");
         }
         let path = self.host.search_path()?;
-        let first = self.catalog.type_row(self.host.txn(), &path, None, name)?;
-        if first.is_some_and(|first| first.row.oid("oid") == row.oid("oid")) {
-            return Ok(quote_ident(name).into_owned());
-        }
-        let schema = self.store().schema_name(self.txn(), row.oid("typnamespace"))?;
-        Ok(format!("{}.{}", quote_ident(&schema), quote_ident(name)))
+        self.catalog.shown_type(self.host.txn(), &path, row)
     }
 
     fn words_of_id(&mut self, id: TypeId) -> Result<String> {
@@ -495,11 +491,6 @@ impl Ddl<'_> {
             None => Ok(type_name(id)),
         }
     }
-}
-
-/// The enum that a type is, or is the array type of.
-fn enum_of(id: TypeId) -> TypeId {
-    if id.is_enum() { id } else { info_of(id).element }
 }
 
 fn info_of(id: TypeId) -> TypeInfo {
@@ -574,29 +565,25 @@ fn between(low: f32, high: f32) -> Option<f32> {
 mod tests {
     use super::*;
 
+    /// How many labels get a place between two, each between the last one and one of its neighbours.
+    fn room(low: f32, high: f32, moves_low: bool) -> usize {
+        let (mut low, mut high) = (low, high);
+        for count in 0.. {
+            let Some(new) = between(low, high) else { return count };
+            assert!(low < new && new < high);
+            *(if moves_low { &mut low } else { &mut high }) = new;
+        }
+        unreachable!("numbers come to an end")
+    }
+
     #[test]
     fn many_labels_have_room_between_two_others() {
-        // Before the same other one, or each behind the last: what comes next is between the new one and the end.
-        for (mut low, high) in [(0.0, 1.0), (1.0, 2.0), (7.0, 8.0), (1000.0, 1001.0)] {
-            for count in 0.. {
-                let Some(new) = between(low, high) else {
-                    assert!(count >= 30, "{count} before {high}");
-                    break;
-                };
-                assert!(low < new && new < high);
-                low = new;
-            }
+        for (low, high) in [(0.0, 1.0), (1.0, 2.0), (7.0, 8.0), (1000.0, 1001.0)] {
+            // Before the same other one, or each behind the last.
+            assert!(room(low, high, true) >= 30, "{low} {high}");
         }
         // Each before the last.
-        let (low, mut high) = (1.0, 2.0);
-        for count in 0.. {
-            let Some(new) = between(low, high) else {
-                assert!(count >= 10, "{count} behind {low}");
-                break;
-            };
-            assert!(low < new && new < high);
-            high = new;
-        }
+        assert!(room(1.0, 2.0, false) >= 10);
         assert_eq!(between(1.0, 2.0), Some(1.5));
     }
 }

@@ -299,15 +299,23 @@ impl SessionCatalog {
         schema: Option<&str>,
         name: &str,
     ) -> Result<Option<Oid>> {
+        self.first_in(txn, path, schema, |schema| self.relation_oid(txn, schema, name))
+    }
+
+    /// What is found first in the schemas of the path, or in that which is given.
+    pub(in crate::catalog) fn first_in<T>(
+        &self,
+        txn: &Txn,
+        path: &SearchPath,
+        schema: Option<&str>,
+        find: impl Fn(Oid) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
         if let Some(schema) = schema {
-            return match self.named_schema(txn, schema)? {
-                Some(schema) => self.relation_oid(txn, schema, name),
-                None => Ok(None),
-            };
+            return self.named_schema(txn, schema)?.map_or(Ok(None), find);
         }
         for schema in &path.schemas {
-            if let Some(oid) = self.relation_oid(txn, *schema, name)? {
-                return Ok(Some(oid));
+            if let Some(found) = find(*schema)? {
+                return Ok(Some(found));
             }
         }
         Ok(None)
