@@ -47,7 +47,8 @@ impl Binder<'_, '_> {
 
     fn insert_rest(&mut self, table: Arc<TableDef>, insert: &ast::Insert) -> Result<Modify> {
         let goals = self.insert_goals(&table, &insert.columns)?;
-        let mut query = self.insert_source(insert, &table, &goals)?;
+        let (mut query, given) = self.insert_source(insert, &table, &goals)?;
+        let written = goals[..given].iter().map(|goal| goal.column).collect();
 
         // RETURNING and ON CONFLICT see the target (0) and the proposed row (1), and what WITH names.
         self.scopes.push(Scope::default());
@@ -64,6 +65,7 @@ impl Binder<'_, '_> {
                 excluded: on_conflict.is_some().then_some(1),
                 on_conflict,
             },
+            written,
             returning,
             checks,
             generated,
@@ -151,13 +153,13 @@ impl Binder<'_, '_> {
         Ok(goals)
     }
 
-    /// The query whose targets are the table's columns in order.
+    /// The query whose targets are the table's columns in order, and for how many of the goals it has values.
     fn insert_source(
         &mut self,
         insert: &ast::Insert,
         table: &TableDef,
         goals: &[Goal<'_>],
-    ) -> Result<Query> {
+    ) -> Result<(Query, usize)> {
         let named = !insert.columns.is_empty();
         let overriding = insert.overriding;
         let mut query = Query::default();
@@ -207,7 +209,7 @@ impl Binder<'_, '_> {
                 nameless: false,
             });
         }
-        Ok(query)
+        Ok((query, values.len()))
     }
 
     /// One VALUES row: its expressions become the query's targets directly.
@@ -465,6 +467,7 @@ impl Binder<'_, '_> {
             rel: 0,
             query,
             action: ModifyAction::Update { sets },
+            written: Vec::new(),
             returning,
             checks,
             generated,
@@ -596,6 +599,7 @@ impl Binder<'_, '_> {
             rel: 0,
             query,
             action: ModifyAction::Delete,
+            written: Vec::new(),
             returning,
             checks: Vec::new(),
             generated: Vec::new(),

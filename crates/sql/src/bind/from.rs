@@ -157,7 +157,7 @@ impl Binder<'_, '_> {
         let bound = self.query(select);
         self.scopes = scopes;
         self.kind = kind;
-        let query = Query { of_view: true, ..bound? };
+        let query = Query { of_view: true, view: Some(def.clone()), ..bound? };
         self.note_collations(def);
         let columns = RelColumn::all_of(def);
         Ok(Rel {

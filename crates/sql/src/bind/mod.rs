@@ -24,6 +24,7 @@ mod json;
 pub mod locking;
 mod named;
 mod naming;
+pub mod needs;
 mod operator;
 mod record;
 mod recursion;

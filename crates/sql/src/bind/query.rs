@@ -39,6 +39,8 @@ pub struct Query {
     pub has_sublinks: bool,
     /// It is a view's.
     pub of_view: bool,
+    /// Likewise: whose.
+    pub view: Option<Arc<TableDef>>,
 }
 
 /// One output column.
@@ -274,6 +276,8 @@ pub struct Modify {
     pub rel: u16,
     pub query: Query,
     pub action: ModifyAction,
+    /// INSERT's: the columns that values are given for.
+    pub written: Vec<u16>,
     /// Over `query.rels`.
     pub returning: Vec<Target>,
     /// CHECK constraints of the table, over the target's columns as `Var`s of `rel`.
@@ -323,6 +327,12 @@ impl Query {
     pub fn hangs_on_types(&self) -> bool {
         let picks = !self.order_by.is_empty() || self.limit.is_some() || self.offset.is_some();
         self.set_op.is_some() || self.distinct.is_some() || picks
+    }
+
+    /// Whether it locks rows, or a query in its FROM does.
+    pub fn is_locked(&self) -> bool {
+        let within = |rel: &Rel| matches!(&rel.kind, RelKind::Subquery(query) if query.is_locked());
+        !self.locking.is_empty() || self.rels.iter().any(within)
     }
 
     /// The columns that the query's consumer sees.

@@ -11,6 +11,7 @@ pub mod foreign_key;
 mod handle;
 pub mod opclass;
 pub mod parameters;
+pub mod rights;
 pub mod statistics;
 pub mod store;
 pub mod system_views;

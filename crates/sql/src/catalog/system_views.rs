@@ -5,6 +5,7 @@
 mod administration;
 mod extensions;
 mod information_schema;
+mod privileges;
 mod progress;
 mod routines;
 mod statistics;
@@ -30,7 +31,8 @@ const fn view(
 pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
     let all = VIEWS.iter().chain(statistics::VIEWS).chain(progress::VIEWS);
     let all = all.chain(extensions::VIEWS).chain(administration::VIEWS);
-    let mut all = all.chain(information_schema::VIEWS).chain(routines::VIEWS);
+    let all = all.chain(information_schema::VIEWS).chain(routines::VIEWS);
+    let mut all = all.chain(privileges::VIEWS);
     all.find(|view| view.schema == schema && view.name == name)
 }
 
@@ -41,7 +43,9 @@ static VIEWS: &[SystemView] = &[
         12000,
         "SELECT rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, \
          rolreplication, rolconnlimit, '********'::text AS rolpassword, rolvaliduntil, \
-         rolbypassrls, NULL::text[] AS rolconfig, oid FROM pg_catalog.pg_authid",
+         rolbypassrls, s.setconfig AS rolconfig, oid FROM pg_catalog.pg_authid \
+         LEFT JOIN pg_catalog.pg_db_role_setting s \
+         ON pg_authid.oid = s.setrole AND s.setdatabase = 0",
     ),
     view(
         "pg_catalog",
@@ -49,8 +53,9 @@ static VIEWS: &[SystemView] = &[
         12014,
         "SELECT rolname AS usename, oid AS usesysid, rolcreatedb AS usecreatedb, \
          rolsuper AS usesuper, rolreplication AS userepl, rolbypassrls AS usebypassrls, \
-         '********'::text AS passwd, rolvaliduntil AS valuntil, NULL::text[] AS useconfig \
-         FROM pg_catalog.pg_authid WHERE rolcanlogin",
+         '********'::text AS passwd, rolvaliduntil AS valuntil, s.setconfig AS useconfig \
+         FROM pg_catalog.pg_authid LEFT JOIN pg_catalog.pg_db_role_setting s \
+         ON pg_authid.oid = s.setrole AND s.setdatabase = 0 WHERE rolcanlogin",
     ),
     view(
         "pg_catalog",
@@ -120,7 +125,8 @@ static VIEWS: &[SystemView] = &[
          s.seqtypid::pg_catalog.regtype AS data_type, s.seqstart AS start_value, \
          s.seqmin AS min_value, s.seqmax AS max_value, s.seqincrement AS increment_by, \
          s.seqcycle AS cycle, s.seqcache AS cache_size, \
-         pg_catalog.pg_sequence_last_value(c.oid) AS last_value \
+         CASE WHEN pg_catalog.has_sequence_privilege(c.oid, 'SELECT,USAGE') \
+         THEN pg_catalog.pg_sequence_last_value(c.oid) END AS last_value \
          FROM pg_catalog.pg_sequence s JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid \
          LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
          WHERE c.relkind = 'S'",

@@ -11,6 +11,7 @@ use super::foreign_key::ForeignKeys;
 use super::opclass::{self, OpClass};
 use super::statistics::Statistics;
 use crate::bind::Ty;
+use crate::types::acl::Acl;
 use crate::types::keycode::KeyColumn;
 use crate::types::row::{RowDesc, ValueKind};
 use crate::types::{Collation, Datum, Oid, TypeId, ValueOrder};
@@ -57,6 +58,8 @@ pub struct TableDef {
     pub kind: TableKind,
     pub persistence: Persistence,
     pub owner: Oid,
+    /// Who may do what with it; `None`: nothing is said.
+    pub acl: Option<Arc<Acl>>,
     /// Its row type.
     pub row_type: TypeId,
     /// Every column that ever was, in attribute order; dropped ones keep their place in stored rows.
@@ -101,6 +104,8 @@ pub struct ColumnDef {
     pub identity: Option<Identity>,
     /// What rows written before the column was added hold in it.
     pub missing: Datum,
+    /// Who may do what with it beyond what they may with the table.
+    pub acl: Option<Arc<Acl>>,
 }
 
 /// GENERATED … AS IDENTITY.
@@ -244,6 +249,12 @@ impl TableDef {
     /// A system catalog, real or computed.
     pub fn is_catalog(&self) -> bool {
         self.oid < FIRST_USER_OID
+    }
+
+    /// Whether a view's query is run by the rights of who asks, and not by its owner's.
+    pub fn asks_as_invoker(&self) -> bool {
+        let value = self.parameters.iter().find_map(|p| p.strip_prefix("security_invoker="));
+        value.is_some_and(|value| matches!(value, "true" | "on" | "yes" | "1"))
     }
 
     /// The live columns with their numbers from 0.

@@ -193,7 +193,11 @@ impl Catalog<'_> {
 
     fn find(&mut self, name: &RelationRef, access: Access) -> Result<Option<Arc<TableDef>>> {
         self.must_be_here(name)?;
-        let found = self.lookup.relation(name.schema.as_deref(), &name.name, access)?;
+        let found = self.lookup.relation(name.schema.as_deref(), &name.name, access);
+        let found = found.map_err(|error| match error.sqlstate() {
+            SqlState::INSUFFICIENT_PRIVILEGE => crate::bind::at(error, name.loc),
+            _ => error,
+        })?;
         if let (Some(record), Some(table)) = (&mut self.record, &found) {
             let schema = name.schema.is_none().then(|| table.schema_name.clone());
             record.relations.push(NamedRelation { loc: name.loc, schema, oid: table.oid });

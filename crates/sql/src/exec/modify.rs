@@ -308,27 +308,27 @@ pub(super) fn check_row(plan: &node::Modify, row: &[Datum], cx: &mut Cx<'_>) -> 
     let table = &plan.table;
     for (column, value) in table.columns.iter().zip(row) {
         if column.not_null && value.is_null() && !column.dropped {
-            return Err(sql_error!(
+            let error = sql_error!(
                 NOT_NULL_VIOLATION,
                 "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
                 column.name,
                 table.name
-            )
-            .with_detail(failing_row(table, row, cx))
-            .with_table(&table.schema_name, &table.name)
-            .with_column(&column.name));
+            );
+            return Err(about_row(error, table, row, cx)
+                .with_table(&table.schema_name, &table.name)
+                .with_column(&column.name));
         }
     }
     for (name, condition) in &plan.checks {
         if matches!(eval(condition, row, cx)?, Datum::Bool(false)) {
-            return Err(sql_error!(
+            let error = sql_error!(
                 CHECK_VIOLATION,
                 "new row for relation \"{}\" violates check constraint \"{name}\"",
                 table.name
-            )
-            .with_detail(failing_row(table, row, cx))
-            .with_table(&table.schema_name, &table.name)
-            .with_constraint(name));
+            );
+            return Err(about_row(error, table, row, cx)
+                .with_table(&table.schema_name, &table.name)
+                .with_constraint(name));
         }
     }
     Ok(())
@@ -353,19 +353,34 @@ fn with_whole_row(
         let at = usize::from(*column);
         work.new[at] = work.old[at].clone();
     }
-    error.fields_mut().detail = Some(failing_row(table, &work.new, cx));
+    error.fields_mut().detail = failing_row(table, &work.new, cx);
     error
 }
 
-/// `Failing row contains (1, null, …).`, long values cut as PostgreSQL cuts them.
-fn failing_row(table: &TableDef, row: &[Datum], cx: &mut Cx<'_>) -> String {
+/// An error with the row that it is about.
+fn about_row(error: SqlError, table: &TableDef, row: &[Datum], cx: &mut Cx<'_>) -> SqlError {
+    match failing_row(table, row, cx) {
+        Some(detail) => error.with_detail(detail),
+        None => error,
+    }
+}
+
+/// `Failing row contains (1, null, …).`, long values cut as PostgreSQL cuts them; where not all columns may be read,
+/// those that may, by their names.
+fn failing_row(table: &TableDef, row: &[Datum], cx: &mut Cx<'_>) -> Option<String> {
     const VALUE_BYTES_MAX: usize = 64;
-    let mut shown = Vec::new();
-    for (column, value) in table.columns.iter().zip(row).filter(|(c, _)| !c.dropped) {
+    let readable = cx.host.readable(table);
+    let (mut names, mut shown) = (Vec::new(), Vec::new());
+    let columns = table.columns.iter().zip(row).enumerate().filter(|(_, (c, _))| !c.dropped);
+    for (at, (column, value)) in columns {
+        if readable.as_ref().is_some_and(|readable| !readable.contains(&(at as u16))) {
+            continue;
+        }
         let text = match value {
             Datum::Null => "null".to_owned(),
             value => display(value, column.ty.id, cx),
         };
+        names.push(&*column.name);
         match text.len() > VALUE_BYTES_MAX {
             true => {
                 shown.push(format!("{}...", &text[..text.floor_char_boundary(VALUE_BYTES_MAX)]))
@@ -373,7 +388,12 @@ fn failing_row(table: &TableDef, row: &[Datum], cx: &mut Cx<'_>) -> String {
             false => shown.push(text),
         }
     }
-    format!("Failing row contains ({}).", shown.join(", "))
+    let shown = shown.join(", ");
+    match readable {
+        None => Some(format!("Failing row contains ({shown}).")),
+        Some(_) if names.is_empty() => None,
+        Some(_) => Some(format!("Failing row contains ({}) = ({shown}).", names.join(", "))),
+    }
 }
 
 /// A value in text form, for an error's detail.

@@ -49,6 +49,8 @@ pub trait Host: SessionInfo {
     /// Likewise, returning a set.
     fn call_set(&mut self, func: &'static Function, args: &[Datum]) -> Result<Rows>;
     fn sql_value(&mut self, value: &SqlValue) -> Result<Datum>;
+    /// The columns (from 0) of a table that messages may tell values of; `None`: all.
+    fn readable(&self, table: &TableDef) -> Option<Vec<u16>>;
     fn next_value(&mut self, sequence: Oid) -> Result<i64>;
     /// The address of the row that a cursor is on.
     fn current_of(&self, current: &CurrentOf) -> Result<Datum>;

@@ -8,6 +8,7 @@ use base::{Xid, clock};
 use storage::lock::{LockTag, LockView, SessionId};
 use storage::txlog::{ALL_LOGS, SlruStats};
 
+use crate::catalog::rights::READ_ALL_STATS;
 use crate::error::Result;
 use crate::types::{Array, Datum, Oid, TimestampTz, TypeId};
 
@@ -77,15 +78,22 @@ pub(super) fn sessions(b: &Backend, pid: &Datum) -> Result<Vec<Vec<Datum>>> {
     let locks = b.txn.manager().locks();
     let slots = locks.sessions().live().map(|(session, slot)| (slot.pid(), session));
     let slots: BTreeMap<i32, SessionId> = slots.collect();
+    let rights = b.catalog.rights(&b.txn)?;
     let mut rows = Vec::new();
     for (pid, connected) in b.instance.cluster()?.sessions() {
         if wanted.is_some_and(|wanted| wanted != pid) {
             continue;
         }
         let mut row = vec![Datum::Null; ACTIVITY_COLUMNS];
+        let is_seen = rights.has_rights_of(connected.role) || rights.has_rights_of(READ_ALL_STATS);
         row[0] = Datum::Oid(connected.database);
         row[1] = Datum::Int4(pid);
         row[2] = Datum::Oid(connected.role);
+        if !is_seen {
+            row[5] = Datum::text("<insufficient privilege>");
+            rows.push(row);
+            continue;
+        }
         let seen = connected.board.read();
         row[3] = Datum::text(&*seen.application);
         show(b, &seen, slots.get(&pid).copied(), &mut row);
@@ -152,7 +160,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
             others.iter().any(|pid| blockers.contains(&pid.as_int4())).into()
         }
         "pg_stat_reset_slru" => {
-            super::names::must_be_superuser(b, name)?;
+            super::names::must_be_allowed(b, name)?;
             let log = match &args[0] {
                 Datum::Null => None,
                 // PostgreSQL counts what it does not know under "other", where nothing is here.

@@ -6,19 +6,21 @@ use storage::lock::LockMode;
 use storage::txn::Txn;
 
 use crate::catalog::ddl::{SETTINGS_INDEX, settings_of};
-use crate::catalog::store::{Cluster, Instance, Presence};
+use crate::catalog::rights::{Class, Rights};
+use crate::catalog::store::{Cluster, Instance, Presence, SessionCatalog};
 use crate::error::{Result, bail};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
+use super::identity::{Identity, Role};
 use super::names;
 
 /// A session that may begin.
 pub(super) struct Admitted {
     pub instance: Arc<Instance>,
     pub presence: Presence,
-    pub role: Oid,
-    pub is_superuser: bool,
-    /// What ALTER DATABASE SET has said, as `name=value`.
+    pub identity: Identity,
+    /// What ALTER DATABASE SET and ALTER ROLE SET have said, as `name=value`; the last counts.
     pub settings: Vec<String>,
 }
 
@@ -38,7 +40,9 @@ pub(super) fn admit(
     if !role.row.bool("rolcanlogin") {
         bail!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{user}\" is not permitted to log in");
     }
-    let is_superuser = role.row.bool("rolsuper");
+    let session =
+        Role { oid: role.row.oid("oid"), name: user.into(), superuser: role.row.bool("rolsuper") };
+    let is_superuser = session.superuser;
     let Some(row) = cluster.locked_database(txn, database, LockMode::RowExclusive)? else {
         bail!(INVALID_CATALOG_NAME, "database \"{database}\" does not exist");
     };
@@ -49,20 +53,63 @@ pub(super) fn admit(
         );
     }
     let oid = row.row.oid("oid");
-    let role = role.row.oid("oid");
-    let presence = cluster.enter(pid, oid, role);
+    let instance = cluster.database(oid);
+    let catalog = SessionCatalog::new(instance.clone());
+    let rights = catalog.rights_of(txn, session.oid)?;
+    let guard = catalog.guard_of(txn, Class::Database, &row.row)?;
+    if !guard.privileges(&rights).0.has(Privileges::CONNECT) {
+        let refused = guard.refusal();
+        return Err(refused.with_detail("User does not have CONNECT privilege."));
+    }
+    let presence = cluster.enter(pid, oid, session.oid);
+    let most = role.row.int4("rolconnlimit");
+    if most >= 0 && !is_superuser && cluster.sessions_by(session.oid) > most as usize {
+        bail!(TOO_MANY_CONNECTIONS, "too many connections for role \"{user}\"");
+    }
     let limit = row.row.int4("datconnlimit");
     if limit >= 0 && !is_superuser && cluster.sessions_of(oid).len() > limit as usize {
         bail!(TOO_MANY_CONNECTIONS, "too many connections for database \"{database}\"");
     }
-    let instance = cluster.database(oid);
-    let settings = settings_for(cluster, txn, oid)?;
-    Ok(Admitted { instance, presence, role, is_superuser, settings })
+    let settings = settings_for(cluster, txn, oid, session.oid)?;
+    let role = first_role(cluster, txn, &rights, &settings)?;
+    Ok(Admitted { instance, presence, identity: Identity { session, role }, settings })
 }
 
-/// The settings that a session of a database begins with, as `name=value`.
-pub(super) fn settings_for(cluster: &Cluster, txn: &Txn, database: Oid) -> Result<Vec<String>> {
-    let key = [Datum::Oid(database), Datum::Oid(Oid::INVALID)];
-    let found = cluster.shared.find_one(txn, "pg_db_role_setting", SETTINGS_INDEX, &key)?;
-    Ok(found.map(|found| settings_of(&found.row)).unwrap_or_default())
+/// The role that the settings make of the session's from the beginning on; none that it may not have.
+fn first_role(
+    cluster: &Cluster,
+    txn: &Txn,
+    rights: &Rights,
+    settings: &[String],
+) -> Result<Option<Role>> {
+    let named = settings.iter().rev().find_map(|setting| setting.strip_prefix("role="));
+    let Some(name) = named.filter(|name| *name != "none") else { return Ok(None) };
+    let found = names::role(&cluster.shared, txn, name)?;
+    Ok(found.filter(|found| rights.is_member_of(found.row.oid("oid"))).map(|found| Role {
+        oid: found.row.oid("oid"),
+        name: name.into(),
+        superuser: found.row.bool("rolsuper"),
+    }))
+}
+
+/// The settings that a session of a role in a database begins with, as `name=value`: those of all come first, then those
+/// of the database, of the role, and of both. A role that is invalid is nobody's.
+pub(super) fn settings_for(
+    cluster: &Cluster,
+    txn: &Txn,
+    database: Oid,
+    role: Oid,
+) -> Result<Vec<String>> {
+    let none = Oid::INVALID;
+    let mut settings = Vec::new();
+    let mut places = vec![(none, none), (database, none)];
+    if role.is_valid() {
+        places.extend([(none, role), (database, role)]);
+    }
+    for (database, role) in places {
+        let key = [Datum::Oid(database), Datum::Oid(role)];
+        let found = cluster.shared.find_one(txn, "pg_db_role_setting", SETTINGS_INDEX, &key)?;
+        settings.extend(found.iter().flat_map(|found| settings_of(&found.row)));
+    }
+    Ok(settings)
 }

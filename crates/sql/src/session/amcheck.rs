@@ -25,6 +25,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
         "hash_index_check" => AccessMethod::Hash,
         _ => return Ok(None),
     };
+    names::must_be_allowed(b, name)?;
     let with_rows = args.get(1).is_some_and(Datum::as_bool);
     let (table, index) = checkable(b, args[0].as_oid(), method)?;
     let mut report = Report::default();

@@ -21,7 +21,9 @@ use crate::catalog::foreign_key::ForeignKeys;
 use crate::catalog::statistics::Statistics;
 use crate::catalog::store::building::Building;
 use crate::catalog::store::lookup::{TEMPORARY, lock_mode};
-use crate::catalog::store::{Instance, PG_CATALOG, SearchPath, SessionCatalog, Stamp};
+use crate::catalog::store::{
+    BOOTSTRAP_SUPERUSER, Instance, PG_CATALOG, SearchPath, SessionCatalog, Stamp,
+};
 use crate::catalog::{
     Access, Catalog, ColumnDef, Handle, IndexDef, KeySource, Lookup, TableDef, TableKind,
     system_views,
@@ -60,8 +62,6 @@ pub struct Backend {
     pub transaction_start: TimestampTz,
     pub statement_start: TimestampTz,
     pub database: Arc<str>,
-    pub user: Arc<str>,
-    pub user_oid: Oid,
     pub pid: i32,
     /// The last value that `nextval` gave in this session, by sequence.
     pub currvals: BTreeMap<Oid, i64>,
@@ -146,15 +146,12 @@ struct PathKey {
 }
 
 impl Backend {
-    #[allow(clippy::too_many_arguments, reason = "the identity of a session, given once")]
     pub fn new(
         txn: Txn,
         instance: Arc<Instance>,
         catalog: Arc<SessionCatalog>,
         values: Values,
         database: Arc<str>,
-        user: Arc<str>,
-        user_oid: Oid,
         pid: i32,
     ) -> Backend {
         let temp = TempSpace::new(&instance.temp_files, &instance.temp_counts);
@@ -169,8 +166,6 @@ impl Backend {
             transaction_start: stamp(),
             statement_start: stamp(),
             database,
-            user,
-            user_oid,
             pid,
             currvals: BTreeMap::new(),
             last_sequence: None,
@@ -257,12 +252,14 @@ impl Backend {
     fn find_scope(&self, key: ScopeKey) -> Scope {
         let path = self.values.text("search_path");
         let planner = &self.values.planner;
+        let current = self.values.identity.current();
+        let user = &*format!("{}\0{}", current.oid.0, current.name);
         let scope = match key.1 {
             // What its names meant before, they may not mean now.
             Some(_) => Scope::unique(),
-            None if *planner == plan::Settings::default() => self.instance.scope(&self.user, path),
+            None if *planner == plan::Settings::default() => self.instance.scope(user, path),
             // Who plans by other settings shares with those who plan by the same.
-            None => self.instance.scope(&self.user, &format!("{path}\0{planner:?}")),
+            None => self.instance.scope(user, &format!("{path}\0{planner:?}")),
         };
         self.known_scope.set(Some((key, scope)));
         scope
@@ -294,7 +291,10 @@ impl Backend {
         let mut found = SearchPath::default();
         let mut has_temp = false;
         for name in super::words::path_words(self.values.text("search_path")) {
-            let name = if name == "$user" { self.user.to_string() } else { name };
+            let name = match name == "$user" {
+                true => self.values.identity.current().name.to_string(),
+                false => name,
+            };
             let oid = match &*name {
                 TEMPORARY => key.temp,
                 name => self.catalog.schema(&self.txn, name)?,
@@ -304,6 +304,9 @@ impl Backend {
                 found.creates_temporary |= found.schemas.is_empty();
             }
             let Some(oid) = oid.filter(|oid| !found.schemas.contains(oid)) else { continue };
+            if !self.catalog.may_use(&self.txn, oid)? {
+                continue;
+            }
             found.schemas.push(oid);
         }
         found.creation = found.schemas.first().copied();
@@ -357,6 +360,7 @@ impl Backend {
                 default: None,
                 identity: None,
                 missing: Datum::Null,
+                acl: None,
             });
             Ok(columns.collect::<Vec<_>>())
         })?;
@@ -368,7 +372,8 @@ impl Backend {
             schema_name: view.schema.into(),
             kind: TableKind::View,
             persistence: base::Persistence::Permanent,
-            owner: self.user_oid,
+            owner: BOOTSTRAP_SUPERUSER,
+            acl: None,
             row_type: TypeId::INVALID,
             desc: TableDef::row_desc(&columns),
             columns,
@@ -635,6 +640,10 @@ impl Host for Backend {
         self.standing.current_of(current)
     }
 
+    fn readable(&self, table: &TableDef) -> Option<Vec<u16>> {
+        self.readable_columns(table)
+    }
+
     fn sql_value(&mut self, value: &SqlValue) -> Result<Datum> {
         let now = self.transaction_start;
         let as_type = |backend: &Backend, id: TypeId, typmod: i32| -> Result<Datum> {
@@ -653,8 +662,10 @@ impl Host for Backend {
             input(id, TypeMod(typmod), &text, &backend.io())
         };
         Ok(match value.kind {
-            SqlValueKind::CurrentUser => Datum::text(&*self.user),
-            SqlValueKind::SessionUser => Datum::text(&*self.values.session_user),
+            SqlValueKind::CurrentUser => super::names::role_name(self, self.user_oid())?,
+            SqlValueKind::SessionUser => {
+                super::names::role_name(self, self.values.identity.session.oid)?
+            }
             SqlValueKind::CurrentCatalog => Datum::text(&*self.database),
             SqlValueKind::CurrentSchema => match super::names::current_schema(self)? {
                 Some(name) => Datum::text(name),
@@ -666,7 +677,7 @@ impl Host for Backend {
     }
 
     fn next_value(&mut self, sequence: Oid) -> Result<i64> {
-        super::sequence::next(self, sequence)
+        super::sequence::next_of_column(self, sequence)
     }
 
     fn work_mem_bytes(&self) -> usize {

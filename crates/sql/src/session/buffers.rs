@@ -8,6 +8,7 @@ use storage::lock::LockMode;
 
 use crate::error::{Result, bail};
 use crate::func::Function;
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid, TimestampTz, TypeId};
 
 use super::backend::Backend;
@@ -25,6 +26,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
     }
     let engine = &b.instance.store.engine;
     if name == "autoprewarm_dump_now" {
+        super::names::must_be_allowed(b, name)?;
         return Ok(Some(Datum::Int8(engine.note_residents()? as i64)));
     }
     let Some(figure) = name.strip_prefix("pg_stat_get_") else { return Ok(None) };
@@ -205,6 +207,7 @@ fn backend_type(role: Role) -> &'static str {
 /// The rows of `pg_buffercache`. Storage has one number in all databases; whose it is, is known of this
 /// database's and of what all share, else null.
 pub(super) fn cached(b: &Backend) -> Result<Vec<Vec<Datum>>> {
+    super::names::must_be_allowed(b, "pg_buffercache_pages")?;
     let store = &b.instance.store;
     let own = store.scan(&b.txn, "pg_class", |row| row.oid("relfilenode").is_valid())?;
     let mut database: HashMap<u32, Oid> = HashMap::default();
@@ -274,6 +277,7 @@ pub(super) fn call_record(b: &mut Backend, func: &Function, _: &[Datum]) -> Resu
     if func.name != "pg_buffercache_summary" {
         return Ok(None);
     }
+    super::names::must_be_allowed(b, func.name)?;
     let (mut used, mut unused, mut credit) = (Frames::default(), 0, 0);
     each_frame(b, |_, page| match page {
         None => unused += 1,
@@ -293,6 +297,7 @@ pub(super) fn call_record(b: &mut Backend, func: &Function, _: &[Datum]) -> Resu
 /// The rows of `pg_buffercache_usage_counts()`: frames by what their pages are credited with, each credit that there can
 /// be. A frame without a page has none.
 pub(super) fn usage_counts(b: &Backend) -> Result<Vec<Vec<Datum>>> {
+    super::names::must_be_allowed(b, "pg_buffercache_usage_counts")?;
     let most = b.instance.store.engine.pool().credit_max();
     let mut counts = vec![Frames::default(); most as usize + 1];
     each_frame(b, |_, page| {
@@ -323,6 +328,9 @@ fn prewarm(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
             name.unwrap_or_else(|| oid.to_string())
         );
     };
+    if let Some(table) = super::names::table_by_oid(b, oid)? {
+        b.must_have_any(&table, Privileges::SELECT)?;
+    }
     let mode = args[1].as_text().to_string();
     if !matches!(&*mode, "buffer" | "read" | "prefetch") {
         bail!(INVALID_PARAMETER_VALUE, "invalid prewarm type")

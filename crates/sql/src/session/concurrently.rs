@@ -11,6 +11,7 @@ use syntax::ast::{CreateIndex, DropObjects, Reindex, ReindexTarget, Statement};
 use crate::catalog::ddl::DdlHost as _;
 use crate::catalog::ddl::concurrent::{self, Beside};
 use crate::catalog::ddl::reindex::{self, ReindexOptions};
+use crate::catalog::rights::{Class, DATABASE_OWNER, not_owner};
 use crate::catalog::store::building::{Building, Command, Phase};
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
@@ -124,7 +125,12 @@ impl Session {
             ReindexTarget::Schema(name) => {
                 let found = self.backend.catalog.schema(&self.backend.txn, name)?;
                 let missing = || sql_error!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist");
-                Some(found.ok_or_else(missing)?)
+                let schema = found.ok_or_else(missing)?;
+                let backend = &self.backend;
+                if let Some(guard) = backend.catalog.guard(&backend.txn, Class::Schema, schema)? {
+                    backend.catalog.must_own(&backend.txn, guard.owner, Class::Schema, name)?;
+                }
+                Some(schema)
             }
             ReindexTarget::Database(Some(name)) | ReindexTarget::System(Some(name))
                 if **name != *self.backend.database =>
@@ -137,6 +143,9 @@ impl Session {
             }
             _ => None,
         };
+        if schema.is_none() && !self.backend.has_rights_of(DATABASE_OWNER)? {
+            return Err(not_owner(Class::Database, &self.backend.database));
+        }
         let is_catalogs = schema == Some(crate::catalog::store::PG_CATALOG);
         if options.concurrently && (is_catalogs || schema.is_none()) {
             let text = "cannot reindex system catalogs concurrently, skipping all";

@@ -15,6 +15,7 @@ use crate::error::{Result, SqlError, bail, sql_error};
 use crate::exec::copy::{Columns, CopyFormat, CopyReader, Header, Kind, Record, write_record};
 use crate::exec::{Cx, Loader, State, eval, eval_bool};
 use crate::plan;
+use crate::types::acl::Privileges;
 use crate::types::scalar::check_text;
 use crate::types::{Datum, Encoding, IoContext, TypeId, TypeMod, input, output, receive};
 
@@ -207,6 +208,9 @@ impl Session {
         if table.persistence != base::Persistence::Temporary {
             self.backend.must_not_be_read_only("COPY FROM")?;
         }
+        let positions: Vec<u16> =
+            copied_columns(&table, columns)?.into_iter().map(|at| at as u16).collect();
+        self.backend.must_have_of_columns(&table, Privileges::INSERT, &positions)?;
         let mut load = self.prepare_load(&table, columns, &format, copy.filter.as_ref())?;
         let binary = format.kind == Kind::Binary;
         client.copy_in(load.columns.len(), if binary { Format::Binary } else { Format::Text })?;

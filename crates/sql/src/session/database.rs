@@ -3,11 +3,13 @@
 use base::ids::{Fork, RelId};
 use base::rank::Rank;
 use storage::lock::LockMode;
-use syntax::ast::{AlterDatabase, AlterDatabaseAction, SetAction, SetVariable};
+use syntax::ast::{AlterDatabase, AlterDatabaseAction, AlterRoleSet, SetAction, SetVariable};
 
-use crate::catalog::ddl::change_database_settings;
+use crate::catalog::ddl::{change_database_settings, change_role_settings};
+use crate::catalog::rights::{Class, READ_ALL_STATS};
 use crate::catalog::store::Cluster;
 use crate::error::{Result, SqlError, bail};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
 use super::Session;
@@ -36,30 +38,53 @@ impl Session {
     }
 
     fn alter_database_setting(&mut self, database: &str, set: &SetVariable) -> Result<()> {
+        let change = self.change_of(set)?;
+        change_database_settings(&mut self.backend, database, |list| change.applied(list))
+    }
+
+    /// ALTER ROLE … SET and RESET.
+    pub(super) fn alter_role_setting(&mut self, alter: &AlterRoleSet) -> Result<()> {
+        let change = self.change_of(&alter.set)?;
+        change_role_settings(&mut self.backend, alter, |list| change.applied(list))
+    }
+
+    /// What a statement does to a list of settings.
+    fn change_of(&self, set: &SetVariable) -> Result<ChangeOfSettings> {
         let (name, value) = match &set.action {
             SetAction::Value { name, values, .. } => (name, Some(joined(name, values)?)),
             SetAction::FromCurrent { name } => (name, self.backend.values.show(name)),
             SetAction::Default { name } | SetAction::Reset { name } => (name, None),
-            SetAction::ResetAll => {
-                return change_database_settings(&mut self.backend, database, |_| Ok(Vec::new()));
-            }
-            _ => return Err(SqlError::unsupported("this setting of a database is not supported")),
+            SetAction::ResetAll => return Ok(ChangeOfSettings::All),
+            _ => return Err(SqlError::unsupported("this setting is not supported here")),
         };
-        change_database_settings(&mut self.backend, database, |mut list| {
-            let name = match &value {
-                Some(value) => Values::check(name, value)?,
-                None => spelled(name),
-            };
-            let of = |entry: &String| entry.split_once('=').is_some_and(|(n, _)| n == name);
-            let at = list.iter().position(of);
-            match (at, value) {
-                (Some(at), Some(value)) => list[at] = format!("{name}={value}"),
-                (Some(at), None) => drop(list.remove(at)),
-                (None, Some(value)) => list.push(format!("{name}={value}")),
-                (None, None) => {}
-            }
-            Ok(list)
-        })
+        self.backend.may_set(name)?;
+        let name = match &value {
+            Some(_) if name.eq_ignore_ascii_case("role") => "role".to_owned(),
+            Some(value) => Values::check(name, value)?,
+            None => spelled(name),
+        };
+        Ok(ChangeOfSettings::One(name, value))
+    }
+}
+
+/// See [`Session::change_of`].
+enum ChangeOfSettings {
+    All,
+    One(String, Option<String>),
+}
+
+impl ChangeOfSettings {
+    fn applied(&self, mut list: Vec<String>) -> Result<Vec<String>> {
+        let ChangeOfSettings::One(name, value) = self else { return Ok(Vec::new()) };
+        let of = |entry: &String| entry.split_once('=').is_some_and(|(n, _)| n == name);
+        let at = list.iter().position(of);
+        match (at, value) {
+            (Some(at), Some(value)) => list[at] = format!("{name}={value}"),
+            (Some(at), None) => drop(list.remove(at)),
+            (None, Some(value)) => list.push(format!("{name}={value}")),
+            (None, None) => {}
+        }
+        Ok(list)
     }
 }
 
@@ -81,7 +106,12 @@ pub(super) fn size(backend: &Backend, database: &Datum) -> Result<Datum> {
     let Some(found) = cluster.locked_database(&backend.txn, &name, LockMode::AccessShare)? else {
         bail!(INVALID_CATALOG_NAME, "database \"{name}\" does not exist");
     };
-    let storage = cluster.storage(&backend.txn, found.row.oid("oid"))?;
+    let oid = found.row.oid("oid");
+    if !backend.has_rights_of(READ_ALL_STATS)? {
+        let wanted = Privileges::CONNECT;
+        backend.catalog.must_have(&backend.txn, Class::Database, oid, wanted)?;
+    }
+    let storage = cluster.storage(&backend.txn, oid)?;
     bytes_of(&cluster, storage).map(Datum::from)
 }
 
@@ -116,7 +146,12 @@ pub(super) fn tablespace_size(backend: &Backend, tablespace: &Datum) -> Result<D
         },
     };
     let store = &backend.instance.store;
-    if oid == PG_DEFAULT {
+    let is_own = oid == PG_DEFAULT;
+    if !is_own && !backend.has_rights_of(READ_ALL_STATS)? {
+        let wanted = Privileges::CREATE;
+        backend.catalog.must_have(&backend.txn, Class::Tablespace, oid, wanted)?;
+    }
+    if is_own {
         let mut bytes = 0;
         for found in store.scan(&backend.txn, "pg_database", |_| true)? {
             // One that is being dropped has no size any more.

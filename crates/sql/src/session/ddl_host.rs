@@ -6,21 +6,24 @@ use storage::heap::Freeze;
 use storage::txn::TxnState;
 use syntax::ast::{self, OnCommit, Statement, TypeName};
 
+use crate::bind::needs::Needs;
 use crate::bind::query::{CteQuery, Query, RelColumn};
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate};
 use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
 };
 use crate::catalog::foreign_key::ForeignKey;
+use crate::catalog::rights::Class;
 use crate::catalog::store::building::{Building, Command, Working};
 use crate::catalog::store::row::RowBuilder;
-use crate::catalog::store::{SearchPath, SessionCatalog};
+use crate::catalog::store::{BOOTSTRAP_SUPERUSER, SearchPath, SessionCatalog};
 use crate::catalog::{Catalog, Record, TableDef};
 use crate::error::{Result, SqlError, bail};
 use crate::exec::{Cx, Loader, State};
 use crate::func::CastUse;
 use crate::plan;
-use crate::types::{Collation, Oid};
+use crate::types::acl::Privileges;
+use crate::types::{Collation, Datum, Oid, TypeId, TypeMod, input};
 
 use super::backend::{Backend, Executed, New};
 use super::client::Field;
@@ -68,6 +71,15 @@ impl DdlHost for Backend {
         if let Some(oid) = self.catalog.temporary() {
             return Ok(oid);
         }
+        let database = self.catalog.database;
+        let wanted = Privileges::TEMPORARY;
+        if self.catalog.must_have(&self.txn, Class::Database, database, wanted).is_err() {
+            bail!(
+                INSUFFICIENT_PRIVILEGE,
+                "permission denied to create temporary tables in database \"{}\"",
+                self.database
+            );
+        }
         let name = temporary_schema_name(self.txn.session().0);
         let oid = match self.catalog.schema(&self.txn, &name)? {
             // A session that had this place before, and made temporary relations, has ended.
@@ -82,7 +94,7 @@ impl DdlHost for Backend {
                 let row = RowBuilder::of("pg_namespace")
                     .oid("oid", oid)
                     .set("nspname", name.as_str())
-                    .oid("nspowner", self.user_oid);
+                    .oid("nspowner", BOOTSTRAP_SUPERUSER);
                 store.insert(&self.txn, "pg_namespace", &row.build())?;
                 self.catalog.note_change(&self.txn, oid)?;
                 self.temp_schema_new.set(New::Here);
@@ -98,7 +110,11 @@ impl DdlHost for Backend {
     }
 
     fn user(&self) -> Oid {
-        self.user_oid
+        self.user_oid()
+    }
+
+    fn session_user(&self) -> Oid {
+        self.values.identity.session.oid
     }
 
     fn notice(&mut self, severity: &'static str, fields: SqlError) {
@@ -178,6 +194,10 @@ impl DdlHost for Backend {
         })
     }
 
+    fn value_of(&mut self, id: TypeId, text: &str) -> Result<Datum> {
+        input(id, TypeMod::NONE, text, &self.io())
+    }
+
     fn fill_from_query(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64> {
         if let Some(executed) = self.executed.take() {
             return self.fill_from_run(table, executed);
@@ -187,6 +207,7 @@ impl DdlHost for Backend {
             let mut params = Params::none();
             Binder::new(catalog, &mut params).insert_all(table, query)
         })?;
+        self.must_be_allowed(&Needs::of(&bound))?;
         let plan = plan::plan(&bound, self.indexes()?)?;
         let mut state = crate::exec::State::new(&plan, Vec::new());
         let plan::node::Node::Modify(modify) = &plan.root else {

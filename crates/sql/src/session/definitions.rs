@@ -1,12 +1,13 @@
 //! Functions as statements and in parts: `pg_get_functiondef` and its kin. All functions are the system's.
 
+use crate::catalog::rights::{Class, default_acl};
 use crate::catalog::store::row::CatalogRow;
 use crate::error::{Result, bail};
-use crate::types::{Array, Datum, Oid, TypeId};
+use crate::types::acl::{Acl, AclItem};
+use crate::types::{Datum, Oid};
 
 use super::backend::Backend;
 use super::functions::{arguments, result_type};
-use super::names;
 
 /// What `prolang` says of functions in this program, and of those that are SQL.
 const LANGUAGES: &[(u32, &str)] = &[(12, "internal"), (13, "c"), (14, "sql")];
@@ -20,48 +21,36 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
         "pg_get_functiondef" => function(b, args[0].as_oid())?,
         // Bodies in SQL are PostgreSQL's own, and not kept as text; defaults of arguments neither.
         "pg_get_function_sqlbody" | "pg_get_function_arg_default" => Datum::Null,
-        "acldefault" => default_privileges(b, &args[0], args[1].as_oid())?,
+        "acldefault" => default_privileges(&args[0], args[1].as_oid())?,
         "pg_tablespace_size" => super::database::tablespace_size(b, &args[0])?,
         _ => return Ok(None),
     }))
 }
 
-/// Who may do what with an object whose owner has said nothing about it, by the kind of object: first anybody's
-/// rights, then the owner's.
-const DEFAULT_PRIVILEGES: &[(u8, &str, &str)] = &[
-    (b'c', "", ""),
-    (b'r', "", "arwdDxt"),
-    (b's', "", "rwU"),
-    (b'd', "Tc", "CTc"),
-    (b'f', "X", "X"),
-    (b'l', "U", "U"),
-    (b'L', "", "rw"),
-    (b'n', "", "UC"),
-    (b'p', "", "sA"),
-    (b't', "", "C"),
-    (b'F', "", "U"),
-    (b'S', "", "U"),
-    (b'T', "U", "U"),
-];
-
 /// `acldefault`.
-fn default_privileges(b: &Backend, kind: &Datum, owner: Oid) -> Result<Datum> {
+fn default_privileges(kind: &Datum, owner: Oid) -> Result<Datum> {
     let Datum::Char(kind) = *kind else { return Ok(Datum::Null) };
-    let found = DEFAULT_PRIVILEGES.iter().find(|(letter, ..)| *letter == kind);
-    let Some((_, public, own)) = found else {
-        bail!(INTERNAL_ERROR, "unrecognized objtype abbreviation: {}", char::from(kind));
+    let of_owner = |letters: &str| {
+        let item = format!("#{owner}={letters}/#{owner}", owner = owner.0);
+        Acl { items: AclItem::from_stored(&item).into_iter().collect() }
     };
-    let role = names::role_by_oid(&b.instance.store, &b.txn, owner)?;
-    let name = role.map_or_else(|| owner.to_string(), |role| role.row.text("rolname").to_owned());
-    let name = syntax::deparse::quote_ident(&name).into_owned();
-    let mut items = Vec::new();
-    if !public.is_empty() {
-        items.push(Datum::text(format!("={public}/{name}")));
-    }
-    if !own.is_empty() {
-        items.push(Datum::text(format!("{name}={own}/{name}")));
-    }
-    Ok(Array::from_elements(TypeId::ACLITEM, items).into())
+    let acl = match kind {
+        b'c' => Acl::default(),
+        b'r' => default_acl(Class::Table, owner),
+        b's' => default_acl(Class::Sequence, owner),
+        b'd' => default_acl(Class::Database, owner),
+        b'f' => default_acl(Class::Function, owner),
+        b'l' => default_acl(Class::Language, owner),
+        b'n' => default_acl(Class::Schema, owner),
+        b't' => default_acl(Class::Tablespace, owner),
+        b'T' => default_acl(Class::Type, owner),
+        // Large objects, settings, foreign servers and what makes them: there is none of them.
+        b'L' => of_owner("rw"),
+        b'p' => of_owner("sA"),
+        b'F' | b'S' => of_owner("U"),
+        _ => bail!(INTERNAL_ERROR, "unrecognized objtype abbreviation: {}", char::from(kind)),
+    };
+    Ok(acl.datum())
 }
 
 /// A function as CREATE FUNCTION.

@@ -72,6 +72,7 @@ impl Session {
                 ));
             }
         };
+        self.backend.admit(&planned)?;
         let planning = base::clock::now().since(begun);
         let planning_used = usage::so_far() - before;
         let before = usage::so_far();

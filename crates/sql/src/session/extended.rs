@@ -332,7 +332,7 @@ impl Session {
         };
         self.begin_if_idle();
         self.had_query = true;
-        self.backend.refuse_if_read_only(&planned)?;
+        self.backend.admit(&planned)?;
         if let Some(point) = &planned.point
             && portal.run.is_none()
             && max_rows == 0

@@ -23,7 +23,7 @@ use crate::bind::Params;
 use crate::catalog::TableDef;
 use crate::catalog::foreign_key::{Action, ForeignKey};
 use crate::error::{Result, SqlError, sql_error};
-use crate::exec::Event;
+use crate::exec::{Event, Host};
 use crate::types::row::{RowView, write_values};
 use crate::types::{Datum, Oid, TypeId, output_string};
 
@@ -342,6 +342,7 @@ impl Session {
         }
         let (referenced, table) = (self.table_of(key.referenced)?, self.table_of(key.table)?);
         let shown = self.key_shown(&referenced, &key.referenced_columns, old);
+        let shown = shown.map(|shown| format!(" {shown}")).unwrap_or_default();
         Err(sql_error!(
             FOREIGN_KEY_VIOLATION,
             "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
@@ -349,7 +350,7 @@ impl Session {
             key.name,
             table.name
         )
-        .with_detail(format!("Key {shown} is still referenced from table \"{}\".", table.name))
+        .with_detail(format!("Key{shown} is still referenced from table \"{}\".", table.name))
         .with_table(&table.schema_name, &table.name)
         .with_constraint(&key.name))
     }
@@ -357,7 +358,8 @@ impl Session {
     fn finds_nothing(&self, key: &ForeignKey, values: &[Datum]) -> Result<SqlError> {
         let (referenced, table) = (self.table_of(key.referenced)?, self.table_of(key.table)?);
         let shown = self.key_shown(&table, &key.columns, values);
-        let detail = format!("Key {shown} is not present in table \"{}\".", referenced.name);
+        let shown = shown.map(|shown| format!(" {shown}")).unwrap_or_default();
+        let detail = format!("Key{shown} is not present in table \"{}\".", referenced.name);
         Ok(self.violation(key, &table).with_detail(detail))
     }
 
@@ -372,8 +374,17 @@ impl Session {
         .with_constraint(&key.name)
     }
 
-    /// `(a, b)=(1, x)`.
-    pub(super) fn key_shown(&self, table: &TableDef, columns: &[u16], values: &[Datum]) -> String {
+    /// `(a, b)=(1, x)`, to who may read them.
+    pub(super) fn key_shown(
+        &self,
+        table: &TableDef,
+        columns: &[u16],
+        values: &[Datum],
+    ) -> Option<String> {
+        let readable = Host::readable(&self.backend, table);
+        if readable.is_some_and(|readable| !columns.iter().all(|c| readable.contains(c))) {
+            return None;
+        }
         let column = |c: &u16| &table.columns[usize::from(*c)];
         let names: Vec<&str> = columns.iter().map(|c| &*column(c).name).collect();
         let shown: Vec<String> = values
@@ -381,7 +392,7 @@ impl Session {
             .zip(columns)
             .map(|(value, c)| self.shown(value, column(c).ty.id))
             .collect();
-        format!("({})=({})", names.join(", "), shown.join(", "))
+        Some(format!("({})=({})", names.join(", "), shown.join(", ")))
     }
 
     fn shown(&self, value: &Datum, type_id: TypeId) -> String {
@@ -462,7 +473,8 @@ impl Session {
     fn plan_text(&mut self, sql: &str, types: Vec<TypeId>) -> Result<Planned> {
         let mut parsed = crate::catalog::parse(sql)?;
         let one = parsed.pop().ok_or_else(|| SqlError::internal("a rule is a statement"))?;
-        self.plan(&one.statement, Params::open(types)).map_err(|mut error| {
+        let planned = self.plan(&one.statement, Params::open(types)).map(Planned::by_owners);
+        planned.map_err(|mut error| {
             error.fields_mut().position = None;
             error.with_context(format!("SQL statement \"{sql}\""))
         })

@@ -8,14 +8,14 @@ use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind, opclass, parameters};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::func::{Function, Rows};
-use crate::settings::{Context, Setting, Value};
 use crate::types::{Array, Datum, Names, Oid, Record, TypeId, TypeMod, input};
 
 use std::sync::Arc;
 use syntax::deparse::quote_ident;
 
 use super::backend::Backend;
-use super::{names, sequence};
+use super::identity::is_of_identity;
+use super::{names, sequence, setting_functions};
 
 /// Calls a function whose body is the session's.
 pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Datum> {
@@ -27,6 +27,7 @@ pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<
         super::control::call,
         super::walinspect::call,
         super::buffers::call_record,
+        super::privileges::call,
     ] {
         if let Some(value) = room(b, func, args)? {
             return Ok(value);
@@ -61,7 +62,8 @@ fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datu
         "current_schema" => names::current_schema(b)?.into(),
         "current_schemas" => schemas(b, args[0].as_bool())?,
         "current_database" => Datum::text(&*b.database),
-        "current_user" | "session_user" | "getpgusername" => Datum::text(&*b.user),
+        "current_user" | "getpgusername" => names::role_name(b, b.user_oid())?,
+        "session_user" => names::role_name(b, b.values.identity.session.oid)?,
         "version" => Datum::text(format!(
             "PostgreSQL {} on {}-{}, compiled by rustc, 64-bit",
             b.values.show("server_version").unwrap_or_default(),
@@ -70,15 +72,16 @@ fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datu
         )),
         "pg_backend_pid" => b.pid.into(),
         "current_query" => Datum::text(&*b.query_text),
-        "current_setting" => current_setting(b, args)?,
+        "current_setting" => setting_functions::current_setting(b, args)?,
         "set_config" => {
             if args[0].is_null() {
                 bail!(NULL_VALUE_NOT_ALLOWED, "SET requires parameter name");
             }
             let (name, local) = (args[0].as_text(), !args[2].is_null() && args[2].as_bool());
             match &args[1] {
+                Datum::Null if is_of_identity(name) => b.set_identity(name, None, local)?,
                 Datum::Null => b.values.reset(name, local)?,
-                value => set_config(b, name, value.as_text(), local)?,
+                value => setting_functions::set_config(b, name, value.as_text(), local)?,
             }
             b.show(name).into()
         }
@@ -126,7 +129,6 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
         | "pg_ts_parser_is_visible"
         | "pg_ts_template_is_visible"
         | "pg_statistics_obj_is_visible" => true.into(),
-        name if name.starts_with("has_") || name == "pg_has_role" => true.into(),
         "row_security_active" => false.into(),
 
         "format_type" => format_type(b, args)?,
@@ -295,7 +297,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
         return Ok(Box::new(rows.map(move |row| row.map(&as_record))));
     }
     let rows = match func.name {
-        "pg_show_all_settings" => all_settings(b),
+        "pg_show_all_settings" => setting_functions::all_settings(b)?,
         "pg_lock_status" => super::activity::locks(b),
         "pg_stat_get_activity" => super::activity::sessions(b, &args[0])?,
         "pg_stat_get_slru" => super::activity::status_logs(b)?,
@@ -310,6 +312,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
             let ids = super::xacts::running(args)?;
             return Ok(Box::new(ids.into_iter().map(Ok)));
         }
+        "aclexplode" => super::privileges::exploded(&args[0])?,
         "pg_ls_waldir" => super::wal::files(b)?,
         "pg_get_keywords" => super::keywords::all(),
         "pg_timezone_names" => super::zones::names(b),
@@ -325,95 +328,6 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
         }
     };
     Ok(Box::new(rows.into_iter().map(move |values: Vec<Datum>| Ok(as_record(values)))))
-}
-
-/// The rows of `pg_settings`.
-fn all_settings(b: &Backend) -> Vec<Vec<Datum>> {
-    let rows = b.values.all().map(|(setting, value)| {
-        // Those of the transaction at hand are nobody's to keep.
-        let raw = match setting.name.starts_with("transaction_") {
-            true => Datum::text(b.show(setting.name).unwrap_or_default()),
-            false => Datum::text(value.raw()),
-        };
-        let default = Datum::text(setting.default().raw());
-        let (min, max) = match setting.kind {
-            crate::settings::Kind::Integer { min, max, .. } => {
-                (Datum::text(min.to_string()), Datum::text(max.to_string()))
-            }
-            crate::settings::Kind::Real { min, max, .. } => {
-                (Datum::text(min.to_string()), Datum::text(max.to_string()))
-            }
-            _ => (Datum::Null, Datum::Null),
-        };
-        let words = match setting.kind {
-            crate::settings::Kind::Choice { of, .. } => {
-                let words = of.iter().map(|word| Datum::text(*word)).collect();
-                Array::from_elements(TypeId::TEXT, words).into()
-            }
-            _ => Datum::Null,
-        };
-        vec![
-            Datum::text(setting.name),
-            raw,
-            setting.unit().map(Datum::text).unwrap_or(Datum::Null),
-            Datum::text("Settings"),
-            Datum::text(setting.summary),
-            Datum::Null,
-            Datum::text(setting.context.as_str()),
-            Datum::text(setting.type_name()),
-            Datum::text(source(setting, &value)),
-            min,
-            max,
-            words,
-            default.clone(),
-            default,
-            Datum::Null,
-            Datum::Null,
-            false.into(),
-        ]
-    });
-    rows.collect()
-}
-
-/// Where a value comes from, as far as that is known.
-fn source(setting: &Setting, value: &Value) -> &'static str {
-    match setting.context {
-        _ if *value == setting.default() => "default",
-        Context::Start | Context::Reload => "configuration file",
-        _ => "session",
-    }
-}
-
-fn current_setting(b: &Backend, args: &[Datum]) -> Result<Datum> {
-    let name = args[0].as_text();
-    match b.show(name) {
-        Some(value) => Ok(Datum::text(value)),
-        None if args.get(1).is_some_and(Datum::as_bool) => Ok(Datum::Null),
-        None => crate::settings::get(name).map(|_| Datum::Null),
-    }
-}
-
-/// The function begins with a snapshot, so the transaction's isolation is settled when it is called.
-fn set_config(b: &mut Backend, name: &str, text: &str, local: bool) -> Result<()> {
-    if name.eq_ignore_ascii_case("transaction_isolation") {
-        let wanted = crate::settings::get("transaction_isolation")?.parse(text)?;
-        if b.show(name).as_deref() != Some(wanted.as_text()) {
-            bail!(
-                ACTIVE_SQL_TRANSACTION,
-                "SET TRANSACTION ISOLATION LEVEL must be called before any query"
-            );
-        }
-    }
-    if name.eq_ignore_ascii_case("transaction_read_only") {
-        let wanted = crate::settings::get("transaction_read_only")?.parse(text)?.as_bool();
-        // It is run by a query.
-        if b.read_only && !wanted {
-            return Err(super::transaction::too_late_to_write());
-        }
-        b.read_only = wanted;
-        return Ok(());
-    }
-    b.values.set(name, text, local)
 }
 
 /// Waits until the time is over or an interrupt comes: a token that an earlier wait left behind ends nothing.

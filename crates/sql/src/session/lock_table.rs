@@ -5,10 +5,14 @@ use std::sync::Arc;
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use syntax::ast::{self, RelationRef};
 
+use crate::catalog::rights::no_privilege;
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, check_stack, sql_error};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
+
+use super::permission::class_of;
 
 use super::Session;
 use super::backend::Backend;
@@ -59,6 +63,7 @@ impl Locking<'_> {
         loop {
             let relation = self.find(name)?;
             must_be_lockable(&relation)?;
+            self.must_be_allowed(&relation, self.backend.user_oid())?;
             let said = written(name);
             // Held by the session until the name is known to be right: only so it can be given back.
             self.take(relation.oid, LockScope::Session, &said)?;
@@ -78,6 +83,23 @@ impl Locking<'_> {
         }
         self.take(oid, LockScope::Transaction, said)?;
         Ok(Some(relation))
+    }
+
+    /// Who locks rows away from others must be allowed to change them.
+    fn must_be_allowed(&self, relation: &TableDef, role: Oid) -> Result<()> {
+        let changes = Privileges::UPDATE.or(Privileges::DELETE).or(Privileges::TRUNCATE);
+        let wanted = match self.mode {
+            LockMode::AccessShare => Privileges::SELECT,
+            LockMode::RowExclusive => changes.or(Privileges::INSERT),
+            _ => changes,
+        };
+        let backend = self.backend;
+        let rights = backend.catalog.rights_of(&backend.txn, role)?;
+        let may = backend.guard_of_table(relation)?.privileges(&rights).0;
+        match rights.superuser || !may.and(wanted).is_empty() {
+            true => Ok(()),
+            false => Err(no_privilege(class_of(relation), &relation.name)),
+        }
     }
 
     /// What the name means now.
@@ -106,6 +128,7 @@ impl Locking<'_> {
             if above.contains(&oid) {
                 continue;
             }
+            self.must_be_allowed(&relation, view.owner)?;
             self.take(oid, LockScope::Transaction, &relation.name)?;
             if relation.kind == TableKind::View {
                 self.below_view(&relation, above)?;

@@ -6,7 +6,9 @@ use storage::lock::{LockMode, LockTag};
 use storage::vacuum::{Alone, IndexCleanup, Options, Pace};
 use syntax::ast::{DefOption, OptionValue, Vacuum, VacuumRelation};
 
+use crate::catalog::rights::DATABASE_OWNER;
 use crate::catalog::store::locked_alone;
+use crate::catalog::store::schema::catalog_by_oid;
 use crate::catalog::{TableDef, TableKind, parameters};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::exec::Host;
@@ -159,7 +161,30 @@ impl Session {
             let text = format!("skipping {doing} of \"{name}\" --- {why}");
             backend.notice("WARNING", SqlError::new(state, text));
         }
-        Ok(table.filter(|table| table.kind == TableKind::Table))
+        let table = table.filter(|table| table.kind == TableKind::Table);
+        match table {
+            Some(table) if !self.may_keep_up(&table, doing)? => Ok(None),
+            table => Ok(table),
+        }
+    }
+
+    /// Who owns neither the table nor the database is told that it is passed over.
+    fn may_keep_up(&mut self, table: &TableDef, doing: &str) -> Result<bool> {
+        let backend = &mut self.backend;
+        let is_shared = catalog_by_oid(table.oid).is_some_and(|catalog| catalog.shared);
+        let rights = backend.catalog.rights(&backend.txn)?;
+        if rights.has_rights_of(table.owner) || (!is_shared && rights.has_rights_of(DATABASE_OWNER))
+        {
+            return Ok(true);
+        }
+        let who = match table.is_catalog() {
+            _ if is_shared => "superuser",
+            true => "superuser or database owner",
+            false => "table or database owner",
+        };
+        let text = format!("skipping \"{}\" --- only {who} can {doing} it", table.name);
+        backend.notice("WARNING", sql_error!(WARNING, "{text}"));
+        Ok(false)
     }
 
     /// What is no table is passed over.

@@ -26,19 +26,23 @@ mod extended;
 mod foreign_key;
 mod functions;
 mod held;
+mod identity;
 mod keywords;
 mod lock_table;
 mod maintain;
 mod names;
 mod notify;
+mod permission;
 mod point;
 mod portal;
 mod prepare;
+mod privileges;
 mod read_only;
 pub(crate) mod resets;
 mod routine_names;
 mod sequence;
 mod set;
+mod setting_functions;
 mod signal;
 mod simple;
 mod standing;
@@ -169,25 +173,18 @@ impl Session {
             txn.abort();
             admitted?
         };
-        let Admitted { instance, presence, role: user_oid, is_superuser, settings } = admitted;
+        let Admitted { instance, presence, identity, settings } = admitted;
+        let is_superuser = identity.session.superuser;
         let txn = Txn::attach(cluster.engine().txns(), pid, instance.database.0)?;
         let catalog = Arc::new(SessionCatalog::new(instance.clone()));
         let running = Arc::clone(&cluster.running);
-        let mut values = Values::new(Values::table_defaults(), user, running);
+        let defaults = Values::table_defaults();
+        let mut values = Values::new(defaults, identity, catalog.user_place(), running);
         for (name, value) in configured {
             values.set_startup(name, value)?;
         }
         values.take_stored(&settings);
-        let backend = Backend::new(
-            txn,
-            instance,
-            catalog,
-            values,
-            Arc::from(database),
-            Arc::from(user),
-            user_oid,
-            pid,
-        );
+        let backend = Backend::new(txn, instance, catalog, values, Arc::from(database), pid);
         let mut key = [0; 4];
         getrandom::fill(&mut key).map_err(|error| {
             sql_error!(INTERNAL_ERROR, "could not generate random cancel key: {error}")
@@ -227,6 +224,8 @@ impl Session {
 
     /// A setting of the startup message (or of `--set`), the session's default from now on.
     pub fn set_startup(&mut self, name: &str, value: &str) -> Result<()> {
+        let is_superuser = self.backend.values.identity.session.superuser;
+        identity::may_set(name, is_superuser)?;
         self.backend.values.set_startup(name, value)?;
         self.show_application();
         Ok(())
@@ -260,7 +259,7 @@ impl Session {
 
     /// The role that the session was opened for.
     pub fn role(&self) -> Oid {
-        self.backend.user_oid
+        self.backend.values.first_identity().session.oid
     }
 
     /// How the session is about to end, for `pg_stat_database`; what was said first holds.

@@ -7,8 +7,10 @@ use syntax::deparse::quote_ident;
 use crate::catalog::TableDef;
 use crate::catalog::collation::undefined;
 use crate::catalog::ddl::is_temporary_schema;
+use crate::catalog::rights::Class;
 use crate::catalog::store::{Found, Store};
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid, TypeId, array_of, type_by_name, type_info};
 
 use super::backend::Backend;
@@ -179,19 +181,30 @@ pub fn role_by_oid(store: &Store, txn: &Txn, oid: Oid) -> Result<Option<Found>> 
     store.find_one(txn, "pg_authid", "pg_authid_oid_index", &[Datum::Oid(oid)])
 }
 
-/// Refuses to call a function that only superusers may call.
-pub fn must_be_superuser(b: &Backend, function: &str) -> Result<()> {
-    if !is_superuser(b, b.user_oid)? {
-        bail!(INSUFFICIENT_PRIVILEGE, "permission denied for function {function}");
+/// Refuses to call a function that not everybody may call.
+pub fn must_be_allowed(b: &Backend, function: &str) -> Result<()> {
+    let rights = b.catalog.rights(&b.txn)?;
+    if rights.superuser {
+        return Ok(());
     }
-    Ok(())
+    let (store, index) = (&b.instance.store, "pg_proc_proname_args_nsp_index");
+    for found in store.find(&b.txn, "pg_proc", index, &[Datum::text(function)])? {
+        let guard = b.catalog.guard_of(&b.txn, Class::Function, &found.row)?;
+        if guard.privileges(&rights).0.has(Privileges::EXECUTE) {
+            return Ok(());
+        }
+    }
+    bail!(INSUFFICIENT_PRIVILEGE, "permission denied for function {function}");
 }
 
 /// Whether a role may do everything.
 pub fn is_superuser(b: &Backend, role: Oid) -> Result<bool> {
-    let cluster = b.instance.cluster()?;
-    let role = role_by_oid(&cluster.shared, &b.txn, role)?;
-    Ok(role.is_some_and(|role| role.row.bool("rolsuper")))
+    Ok(b.catalog.rights_of(&b.txn, role)?.superuser)
+}
+
+/// The name of a role, as a value.
+pub fn role_name(b: &Backend, role: Oid) -> Result<Datum> {
+    Ok(Datum::text(&*b.catalog.rights_of(&b.txn, role)?.name))
 }
 
 /// A relation's row type, by name.

@@ -204,7 +204,7 @@ impl Run {
         params: Vec<Datum>,
         profile: Option<Arc<Profile>>,
     ) -> Result<Run> {
-        backend.refuse_if_read_only(planned)?;
+        backend.admit(planned)?;
         let mut state = State::new(&planned.plan, params);
         let operators = exec::watch::with(profile.as_ref(), || match &planned.plan.root {
             Node::Modify(modify) => Operators::Modify(Box::new(Modify::new(modify.clone()))),
@@ -399,7 +399,7 @@ impl Session {
         let Some(planned) = portal.planned.clone().filter(|_| portal.is_to_read()) else {
             return Ok(());
         };
-        self.backend.refuse_if_read_only(&planned)?;
+        self.backend.admit(&planned)?;
         self.had_query = true;
         let params = std::mem::take(&mut portal.params);
         let mut run = Run::start(&mut self.backend, &planned, params)?;

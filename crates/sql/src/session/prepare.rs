@@ -1,12 +1,13 @@
 //! From text to plans: parsing, binding, planning; when a plan may be used again.
 
-use base::sync::unmodelled::{AtomicU64, Ordering};
+use base::sync::unmodelled::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
 
 use base::Xid;
 use storage::lock::LockMode;
 use syntax::ast::{self, Statement};
 
+use crate::bind::needs::Needs;
 use crate::bind::query::{Modify, ModifyAction, Query, Statement as Bound, Target};
 use crate::bind::{Binder, Params, Ty};
 use crate::cache::{KnownText, Place, Scope};
@@ -54,6 +55,10 @@ pub struct Planned {
     momentary: bool,
     /// What it is called if it writes to more than temporary relations.
     pub writes: Option<&'static str>,
+    /// What whoever runs it must be allowed.
+    pub(super) needs: Needs,
+    /// The role that it was found to be allowed to last; the largest number is nobody.
+    allowed: AtomicU32,
     /// The short way, when it is about one row.
     pub point: Option<super::point::Point>,
 }
@@ -112,6 +117,24 @@ impl Planned {
     /// The relations that it uses.
     pub fn relations(&self) -> impl Iterator<Item = Oid> {
         self.tables.iter().map(|(oid, _)| *oid)
+    }
+
+    /// Whether it was found to be allowed to a role. What could be otherwise now would have outdated it.
+    #[inline]
+    pub(super) fn is_allowed_to(&self, role: Oid) -> bool {
+        // Relaxed: whoever found it out, it holds as long as the plan does.
+        self.allowed.load(Ordering::Relaxed) == role.0
+    }
+
+    pub(super) fn is_allowed_from_now_on(&self, role: Oid) {
+        // Relaxed: see `is_allowed_to`.
+        self.allowed.store(role.0, Ordering::Relaxed);
+    }
+
+    /// Has the owners' rights of the relations count, whoever runs it.
+    pub(super) fn by_owners(mut self) -> Planned {
+        self.needs.by_owners();
+        self
     }
 
     /// Whether nobody but the session that made it may run it.
@@ -191,6 +214,8 @@ impl Session {
             local,
             momentary,
             writes: written_as(&bound),
+            needs: Needs::of(&bound),
+            allowed: AtomicU32::new(u32::MAX),
             point,
         })
     }

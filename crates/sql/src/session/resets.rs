@@ -46,7 +46,7 @@ impl Default for Resets {
 
 /// `pg_stat_reset_shared`, for PostgreSQL 15's targets and 16's `io`.
 pub(super) fn reset(b: &mut Backend, target: &str) -> Result<Datum> {
-    names::must_be_superuser(b, "pg_stat_reset_shared")?;
+    names::must_be_allowed(b, "pg_stat_reset_shared")?;
     let cluster = b.instance.cluster()?;
     let now = super::stamp();
     match target {

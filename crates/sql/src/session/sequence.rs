@@ -8,6 +8,7 @@ use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func::Function;
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
 use super::backend::Backend;
@@ -45,6 +46,9 @@ fn open(backend: &Backend, oid: Oid) -> Result<Open> {
     Ok(Open { table, rel, params, row: row.row })
 }
 
+/// Either lets one see a sequence's value.
+const READS: Privileges = Privileges::SELECT.or(Privileges::USAGE);
+
 fn may_write(backend: &Backend, sequence: &Open, what: &str) -> Result<()> {
     match sequence.table.persistence {
         base::Persistence::Temporary => Ok(()),
@@ -55,7 +59,19 @@ fn may_write(backend: &Backend, sequence: &Open, what: &str) -> Result<()> {
 /// `nextval`.
 pub fn next(backend: &mut Backend, oid: Oid) -> Result<i64> {
     let sequence = open(backend, oid)?;
-    may_write(backend, &sequence, "nextval()")?;
+    backend.must_have_any(&sequence.table, Privileges::USAGE.or(Privileges::UPDATE))?;
+    draw(backend, &sequence)
+}
+
+/// The next value for a column that it belongs to, whoever fills that.
+pub fn next_of_column(backend: &mut Backend, oid: Oid) -> Result<i64> {
+    let sequence = open(backend, oid)?;
+    draw(backend, &sequence)
+}
+
+fn draw(backend: &mut Backend, sequence: &Open) -> Result<i64> {
+    let oid = sequence.table.oid;
+    may_write(backend, sequence, "nextval()")?;
     let value = sequence.rel.next(&backend.txn, &sequence.params).map_err(|error| match error {
         storage::Error::SequenceExhausted { ascending, bound } => sql_error!(
             SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
@@ -73,6 +89,7 @@ pub fn next(backend: &mut Backend, oid: Oid) -> Result<i64> {
 /// `currval`.
 pub fn current(backend: &mut Backend, oid: Oid) -> Result<i64> {
     let sequence = open(backend, oid)?;
+    backend.must_have_any(&sequence.table, READS)?;
     backend.currvals.get(&oid).copied().ok_or_else(|| {
         sql_error!(
             OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -84,15 +101,20 @@ pub fn current(backend: &mut Backend, oid: Oid) -> Result<i64> {
 
 /// `lastval`.
 pub fn last(backend: &mut Backend) -> Result<i64> {
-    let known = backend.last_sequence.and_then(|oid| backend.currvals.get(&oid));
-    known.copied().ok_or_else(|| {
+    let none = || {
         sql_error!(OBJECT_NOT_IN_PREREQUISITE_STATE, "lastval is not yet defined in this session")
-    })
+    };
+    let oid = backend.last_sequence.ok_or_else(none)?;
+    let value = backend.currvals.get(&oid).copied().ok_or_else(none)?;
+    let sequence = open(backend, oid)?;
+    backend.must_have_any(&sequence.table, READS)?;
+    Ok(value)
 }
 
 /// `setval`.
 pub fn set(backend: &mut Backend, oid: Oid, value: i64, called: bool) -> Result<i64> {
     let sequence = open(backend, oid)?;
+    backend.must_have_any(&sequence.table, Privileges::UPDATE)?;
     may_write(backend, &sequence, "setval()")?;
     let Params { min, max, .. } = sequence.params;
     if value < min || value > max {
@@ -112,6 +134,7 @@ pub fn set(backend: &mut Backend, oid: Oid, value: i64, called: bool) -> Result<
 /// `pg_sequence_last_value`: none before the first `nextval`.
 pub fn last_value(backend: &Backend, oid: Oid) -> Result<Option<i64>> {
     let sequence = open(backend, oid)?;
+    backend.must_have_any(&sequence.table, READS)?;
     let state = sequence.rel.read(&backend.txn)?;
     Ok(state.is_called.then_some(state.last))
 }
@@ -147,10 +170,12 @@ pub(super) fn call_record(
     let oid = args[0].as_oid();
     let sequence = open(b, oid)?;
     if func.name == "pg_get_sequence_data" {
+        b.must_have_any(&sequence.table, Privileges::SELECT)?;
         // Also before the first `nextval`: the value that it will give then.
         let state = sequence.rel.read(&b.txn)?;
         return Ok(Some(record(func, vec![state.last.into(), state.is_called.into()])));
     }
+    b.must_have_any(&sequence.table, READS.or(Privileges::UPDATE))?;
     let row = sequence.row;
     let names =
         ["seqstart", "seqmin", "seqmax", "seqincrement", "seqcycle", "seqcache", "seqtypid"];

@@ -1,5 +1,6 @@
 //! The session's settings: values, SET and RESET with their undoing, SHOW.
 
+use base::sync::unmodelled::{AtomicU32, Ordering};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,8 @@ use crate::plan;
 use crate::settings::{self, Context, Running, Setting, TABLE, Value};
 use crate::types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use crate::types::{Encoding, FormatContext, TimeZone};
+
+use super::identity::Identity;
 
 /// Settings that clients are told about whenever they change.
 const REPORTED: &[&str] = &[
@@ -49,8 +52,13 @@ pub struct Values {
     untold: Vec<(usize, Value)>,
     /// The client takes nothing but UTF-8: see [`super::Session::stay_with_utf8`].
     only_utf8: bool,
-    /// Who connected: a setting to SHOW, and not in the table.
-    pub session_user: Box<str>,
+    /// Whose session it is: settings to SHOW, and not in the table.
+    pub identity: Identity,
+    first_identity: Identity,
+    /// The name of the session's role that the client was told, where it is another one since.
+    untold_user: Option<Arc<str>>,
+    /// Where the catalogs are told whose rights statements have.
+    user: Arc<AtomicU32>,
     /// What the planner goes by.
     pub planner: plan::Settings,
     /// Settings that every statement or transaction looks at, ready to use.
@@ -97,6 +105,7 @@ struct Undo {
 enum UndoTarget {
     Known(usize, Value),
     Custom(String, Option<String>),
+    Identity(Identity),
 }
 
 impl UndoTarget {
@@ -105,6 +114,7 @@ impl UndoTarget {
         match (self, other) {
             (UndoTarget::Known(a, _), UndoTarget::Known(b, _)) => a == b,
             (UndoTarget::Custom(a, _), UndoTarget::Custom(b, _)) => a == b,
+            (UndoTarget::Identity(_), UndoTarget::Identity(_)) => true,
             _ => false,
         }
     }
@@ -112,7 +122,12 @@ impl UndoTarget {
 
 impl Values {
     /// Values as the instance has them.
-    pub fn new(defaults: Vec<Value>, session_user: &str, running: Arc<Running>) -> Values {
+    pub fn new(
+        defaults: Vec<Value>,
+        identity: Identity,
+        user: Arc<AtomicU32>,
+        running: Arc<Running>,
+    ) -> Values {
         let mut values = Values {
             current: defaults.clone(),
             defaults,
@@ -122,7 +137,10 @@ impl Values {
             path_generation: 0,
             untold: Vec::new(),
             only_utf8: false,
-            session_user: session_user.into(),
+            first_identity: identity.clone(),
+            identity,
+            untold_user: None,
+            user,
             running,
             planner: plan::Settings::default(),
             hot: Hot {
@@ -145,6 +163,7 @@ impl Values {
         for i in 0..TABLE.len() {
             values.applied(i);
         }
+        values.identity_applied();
         values
     }
 
@@ -168,8 +187,10 @@ impl Values {
             return Some(TABLE[i].show(&self.value(i)));
         }
         match &*name.to_ascii_lowercase() {
-            "session_authorization" => Some(self.session_user.to_string()),
-            "role" => Some("none".to_owned()),
+            "session_authorization" => Some(self.identity.session.name.to_string()),
+            "role" => {
+                Some(self.identity.role.as_ref().map_or("none", |role| &role.name).to_owned())
+            }
             lower => self.custom.get(lower).cloned(),
         }
     }
@@ -221,10 +242,6 @@ impl Values {
 
     /// RESET, and SET … TO DEFAULT.
     pub fn reset(&mut self, name: &str, local: bool) -> Result<()> {
-        if matches!(&*name.to_ascii_lowercase(), "session_authorization" | "role") {
-            // No session has another one than it began with.
-            return Ok(());
-        }
         let Some(i) = position(name) else { return self.set_custom(name, None, local) };
         check_context(&TABLE[i])?;
         self.store(i, self.defaults[i].clone(), local);
@@ -265,6 +282,40 @@ impl Values {
     pub fn take_stored(&mut self, settings: &[String]) {
         for (name, value) in settings.iter().filter_map(|setting| setting.split_once('=')) {
             let _ = self.set_startup(name, value);
+        }
+    }
+
+    /// Who works from now on.
+    pub fn set_identity(&mut self, identity: Identity, local: bool) {
+        let before = self.replace_identity(identity);
+        self.undo.push(Undo { target: UndoTarget::Identity(before), local });
+    }
+
+    /// Who the session began with.
+    pub fn first_identity(&self) -> &Identity {
+        &self.first_identity
+    }
+
+    fn replace_identity(&mut self, identity: Identity) -> Identity {
+        let before = std::mem::replace(&mut self.identity, identity);
+        if self.untold_user.is_none() {
+            self.untold_user = Some(before.session.name.clone());
+        }
+        self.identity_applied();
+        before
+    }
+
+    /// Follows a change of `identity`.
+    fn identity_applied(&mut self) {
+        let current = self.identity.current();
+        // Relaxed: only the session's own thread of execution asks.
+        self.user.store(current.oid.0, Ordering::Relaxed);
+        let superuser = current.superuser;
+        // Names, and the plans that are shared, hang on it.
+        self.path_generation += 1;
+        if let Some(i) = position("is_superuser") {
+            self.replace(i, Value::Bool(superuser));
+            self.defaults[i] = Value::Bool(superuser);
         }
     }
 
@@ -433,6 +484,7 @@ impl Values {
     fn restore(&mut self, target: UndoTarget) {
         match target {
             UndoTarget::Known(i, before) => drop(self.replace(i, before)),
+            UndoTarget::Identity(before) => drop(self.replace_identity(before)),
             UndoTarget::Custom(name, Some(before)) => {
                 self.custom.insert(name, before);
             }
@@ -451,14 +503,18 @@ impl Values {
     /// Whether a reported setting has been set since [`Values::take_untold`].
     #[inline]
     pub fn has_untold(&self) -> bool {
-        !self.untold.is_empty()
+        !self.untold.is_empty() || self.untold_user.is_some()
     }
 
     /// Reported settings that are not as the client was told, by name. It is told now.
     pub fn take_untold(&mut self) -> Vec<(&'static str, String)> {
         let mut untold = std::mem::take(&mut self.untold);
         untold.retain(|(i, told)| self.current[*i] != *told);
-        let is_untold = |name: &str| untold.iter().any(|(i, _)| TABLE[*i].name == name);
+        let user = self.untold_user.take().filter(|told| *told != self.identity.session.name);
+        let is_untold = |name: &str| {
+            untold.iter().any(|(i, _)| TABLE[*i].name == name)
+                || (user.is_some() && name == "session_authorization")
+        };
         let names = REPORTED.iter().filter(|name| is_untold(name));
         names.filter_map(|name| Some((*name, self.show(name)?))).collect()
     }

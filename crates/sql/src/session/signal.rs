@@ -4,6 +4,7 @@ use base::clock;
 use base::interrupt::Interrupt;
 use std::time::Duration;
 
+use crate::catalog::rights::SIGNAL_BACKEND;
 use crate::error::{Result, bail, interrupted, sql_error};
 use crate::types::Datum;
 
@@ -31,8 +32,10 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
         warn(b, format!("PID {pid} is not a PostgreSQL server process"));
         return Ok(Some(false.into()));
     };
-    if role != b.user_oid && !names::is_superuser(b, b.user_oid)? {
-        if names::is_superuser(b, role)? {
+    let rights = b.catalog.rights(&b.txn)?;
+    let of_superuser = names::is_superuser(b, role)? && !rights.superuser;
+    if of_superuser || !(rights.has_rights_of(role) || rights.has_rights_of(SIGNAL_BACKEND)) {
+        if of_superuser {
             bail!(INSUFFICIENT_PRIVILEGE, "must be a superuser to {verb} superuser {query}");
         }
         let doing = if how == Interrupt::Cancel { "canceled" } else { "terminated" };

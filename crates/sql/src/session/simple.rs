@@ -222,7 +222,7 @@ impl Session {
         client: &mut dyn Client,
     ) -> Result<()> {
         self.had_query = true;
-        self.backend.refuse_if_read_only(planned)?;
+        self.backend.admit(planned)?;
         let formats = Formats::default();
         if let Some(fields) = &planned.fields {
             client.row_description(fields, &formats);

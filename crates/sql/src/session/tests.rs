@@ -30,6 +30,7 @@ mod pieces;
 mod point;
 mod portals;
 mod reading_ahead;
+mod roles;
 mod savepoints;
 mod sleep;
 mod slow_disk;

@@ -82,12 +82,15 @@ impl Session {
     fn repeated(&self, table: &TableDef, index: &IndexDef, values: &[Datum]) -> SqlError {
         let columns: Vec<u16> = index.key_columns().flatten().collect();
         let shown = self.key_shown(table, &columns, values);
-        sql_error!(
+        let error = sql_error!(
             UNIQUE_VIOLATION,
             "duplicate key value violates unique constraint \"{}\"",
             index.name
-        )
-        .with_detail(format!("Key {shown} already exists."))
+        );
+        match shown {
+            Some(shown) => error.with_detail(format!("Key {shown} already exists.")),
+            None => error,
+        }
         .with_table(&table.schema_name, &table.name)
         .with_constraint(&index.name)
     }

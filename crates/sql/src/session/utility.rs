@@ -8,6 +8,7 @@ use syntax::ast::{self, Discard, SetAction, SetVariable, Statement, Transaction}
 
 use crate::bind::{Binder, ExprKind, Params, Ty};
 use crate::catalog::ddl;
+use crate::catalog::rights::{CHECKPOINTER, READ_ALL_SETTINGS};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::settings;
 use crate::types::{Datum, TypeId};
@@ -16,7 +17,7 @@ use super::Session;
 use super::backend::Executed;
 use super::client::{Client, Field};
 use super::command::{called, form};
-use super::names::role;
+use super::identity::{SECRET, is_of_identity};
 use super::notify;
 use super::portal::{Portal, send_row};
 use super::prepare::{Prepared, Verb, is_plannable, is_select_into, plain_field};
@@ -88,6 +89,12 @@ impl Session {
             Statement::LockTable(lock) => self.lock_table(lock),
             Statement::Vacuum(vacuum) => self.vacuum(vacuum),
             Statement::Checkpoint(_) => {
+                if !self.backend.has_rights_of(CHECKPOINTER)? {
+                    bail!(
+                        INSUFFICIENT_PRIVILEGE,
+                        "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT"
+                    );
+                }
                 self.backend.instance.store.engine.checkpoint()?;
                 Ok("CHECKPOINT".to_owned())
             }
@@ -118,6 +125,11 @@ impl Session {
             Statement::DropDatabase(_) => {
                 self.refuse_block("DROP DATABASE")?;
                 self.define(statement)
+            }
+            Statement::AlterRoleSet(alter) => {
+                self.refuse_if_cannot_write(statement)?;
+                self.alter_role_setting(alter)?;
+                Ok("ALTER ROLE".to_owned())
             }
             Statement::AlterDatabase(alter) => {
                 self.refuse_if_cannot_write(statement)?;
@@ -224,12 +236,12 @@ impl Session {
                 let text = super::set::joined(name, values)?;
                 self.set_value(name, &text, local)?;
             }
-            SetAction::Default { name } => self.backend.values.reset(name, local)?,
+            SetAction::Default { name } => self.reset(name, local)?,
             SetAction::FromCurrent { name } => {
                 settings::get(name)?;
             }
             SetAction::Reset { name } => {
-                self.backend.values.reset(name, local)?;
+                self.reset(name, local)?;
                 return Ok("RESET".to_owned());
             }
             SetAction::ResetAll => {
@@ -253,6 +265,14 @@ impl Session {
         Ok("SET".to_owned())
     }
 
+    fn reset(&mut self, name: &str, local: bool) -> Result<()> {
+        if is_of_identity(name) {
+            return self.backend.set_identity(name, None, local);
+        }
+        self.backend.may_set(name)?;
+        self.backend.values.reset(name, local)
+    }
+
     /// Settings that are more than a value.
     pub(super) fn set_value(&mut self, name: &str, text: &str, local: bool) -> Result<()> {
         match &*name.to_ascii_lowercase() {
@@ -273,18 +293,9 @@ impl Session {
                 let on = settings::get("transaction_read_only")?.parse(text)?.as_bool();
                 self.set_modes(&[ast::TransactionMode::ReadOnly(on, ast::Loc::NONE)])
             }
-            "session_authorization" | "role" => {
-                let own = *text == *self.backend.user || text == "none" || text == "default";
-                if own {
-                    return Ok(());
-                }
-                let known = role(&self.backend.instance.store, &self.backend.txn, text)?;
-                if known.is_none() {
-                    bail!(INVALID_PARAMETER_VALUE, "role \"{text}\" does not exist");
-                }
-                Err(SqlError::unsupported("changing the role is not supported yet"))
-            }
+            "session_authorization" | "role" => self.backend.set_identity(name, Some(text), local),
             lower => {
+                self.backend.may_set(name)?;
                 self.backend.values.set(name, text, local)?;
                 let Some(setting) = settings::find(lower) else { return Ok(()) };
                 // Who asks for what is so anyway gets it.
@@ -328,10 +339,12 @@ impl Session {
     ) -> Result<String> {
         if name.eq_ignore_ascii_case("all") {
             let fields = show_all_fields();
+            let may_see = self.backend.has_rights_of(READ_ALL_SETTINGS)?;
             let mut rows: Vec<Vec<Datum>> = self
                 .backend
                 .values
                 .all()
+                .filter(|(setting, _)| may_see || !SECRET.contains(&setting.name))
                 .map(|(setting, _)| {
                     vec![
                         Datum::text(setting.name),
@@ -344,6 +357,7 @@ impl Session {
             self.send_rows(&fields, &rows, client, described)?;
             return Ok("SHOW".to_owned());
         }
+        self.backend.may_show(name)?;
         let value = match self.backend.show(name) {
             Some(value) => value,
             None => {
@@ -381,6 +395,7 @@ impl Session {
                 self.refuse_block("DISCARD ALL")?;
                 self.close_cursor(None)?;
                 self.backend.standing.in_use.clear();
+                self.backend.set_identity("session_authorization", None, false)?;
                 self.backend.values.reset_all();
                 self.statements.retain(|name, _| name.is_empty());
                 self.backend.standing.statements.clear();
@@ -469,7 +484,7 @@ impl Session {
         described: bool,
     ) -> Result<String> {
         let (planned, params) = self.prepared_call(execute)?;
-        self.backend.refuse_if_read_only(&planned)?;
+        self.backend.admit(&planned)?;
         if let Some(fields) = &planned.fields
             && !described
         {

@@ -20,7 +20,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
         "pg_current_wal_lsn" => lsn(wal.written()),
         "pg_current_wal_flush_lsn" => lsn(wal.durable()),
         "pg_switch_wal" => {
-            names::must_be_superuser(b, name)?;
+            names::must_be_allowed(b, name)?;
             lsn(wal.switch()?)
         }
         "pg_walfile_name" => Datum::text(wal.place_of(position(&args[0])).0),
@@ -28,7 +28,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
         // Figures are always those of the moment: nothing is kept.
         "pg_stat_clear_snapshot" => Datum::VOID,
         "pg_reload_conf" => {
-            names::must_be_superuser(b, name)?;
+            names::must_be_allowed(b, name)?;
             let asked = b.instance.cluster()?.reload();
             if !asked {
                 b.notice("WARNING", sql_error!(WARNING, "failed to send signal to postmaster"));
@@ -43,16 +43,16 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
             return Err(not_in_recovery("Recovery control functions"));
         }
         "pg_wal_replay_pause" | "pg_wal_replay_resume" | "pg_promote" => {
-            names::must_be_superuser(b, name)?;
+            names::must_be_allowed(b, name)?;
             return Err(not_in_recovery("Recovery control functions"));
         }
         "pg_create_restore_point" => {
-            names::must_be_superuser(b, name)?;
+            names::must_be_allowed(b, name)?;
             return Err(SqlError::unsupported("restore points are not supported")
                 .with_detail("The log is for recovery after a crash, which goes to its end."));
         }
         "pg_backup_start" => {
-            names::must_be_superuser(b, name)?;
+            names::must_be_allowed(b, name)?;
             return Err(SqlError::unsupported("backups of a running server are not supported yet"));
         }
         _ => return Ok(None),
@@ -66,7 +66,7 @@ fn not_in_recovery(what: &str) -> SqlError {
 
 /// The files of `pg_ls_waldir`: name, bytes, and when they were written last, which is not known of all disks.
 pub(super) fn files(b: &mut Backend) -> Result<Vec<Vec<Datum>>> {
-    names::must_be_superuser(b, "pg_ls_waldir")?;
+    names::must_be_allowed(b, "pg_ls_waldir")?;
     let files = b.txn.manager().wal().files()?;
     let row = |file: LogFile| {
         let written = file.modified_micros.map(|at| TimestampTz(at - EPOCH_OFFSET_USECS));
@@ -97,7 +97,7 @@ pub(super) fn call_record(
             Some(record(func, vec![done.0, done.1, done.2, failed.0, failed.1, failed.2, reset]))
         }
         "pg_backup_stop" => {
-            names::must_be_superuser(b, func.name)?;
+            names::must_be_allowed(b, func.name)?;
             return Err(sql_error!(OBJECT_NOT_IN_PREREQUISITE_STATE, "backup is not in progress")
                 .with_hint("Did you call pg_backup_start()?"));
         }

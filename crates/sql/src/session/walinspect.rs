@@ -21,7 +21,7 @@ pub(super) fn call(b: &mut Backend, func: &Function, args: &[Datum]) -> Result<O
     if func.name != "pg_get_wal_record_info" {
         return Ok(None);
     }
-    names::must_be_superuser(b, func.name)?;
+    names::must_be_allowed(b, func.name)?;
     let from = position(&args[0]);
     refuse_future(b, from, from >= end_of_log(b), "input")?;
     let mut reader = open(b, from)?;
@@ -42,7 +42,7 @@ pub(super) fn call_set(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Op
         "pg_get_wal_stats" | "pg_get_wal_stats_till_end_of_wal" => false,
         _ => return Ok(None),
     };
-    names::must_be_superuser(b, name)?;
+    names::must_be_allowed(b, name)?;
     let start = position(&args[0]);
     let last = end_of_log(b);
     refuse_future(b, start, start >= last, "start")?;

@@ -10,6 +10,7 @@ use storage::txn::SnapshotXids;
 
 use std::sync::Arc;
 
+use crate::catalog::rights::READ_ALL_STATS;
 use crate::error::{Result, bail, sql_error};
 use crate::func::Function;
 use crate::types::{Datum, Oid, Record, TimestampTz, TypeId, parse_snapshot};
@@ -189,10 +190,10 @@ fn last_committed(b: &Backend, func: &Function) -> Result<Datum> {
     Ok(record(func, vec![Datum::Oid(Oid(xid.0 as u32)), time, Datum::Oid(Oid(0))]))
 }
 
-/// Numbers of multixacts and of their members, the members' bytes, and the oldest multixact; to superusers, as long as
-/// there are no members of `pg_read_all_stats`.
+/// Numbers of multixacts and of their members, the members' bytes, and the oldest multixact; to members of
+/// `pg_read_all_stats`.
 fn multixact_stats(b: &Backend, func: &Function) -> Result<Datum> {
-    if !super::names::is_superuser(b, b.user_oid)? {
+    if !b.catalog.rights(&b.txn)?.has_rights_of(READ_ALL_STATS) {
         return Ok(record(func, vec![Datum::Null; 4]));
     }
     let stats = b.txn.manager().txlog().multis().stats();

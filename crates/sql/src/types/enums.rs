@@ -28,6 +28,11 @@ impl TypeId {
         TypeId(OIDS.start + number.0 % count * 2)
     }
 
+    /// The number that it was made with, as far as there is room for it.
+    pub fn enum_number(self) -> Oid {
+        Oid((self.0 - OIDS.start) / 2)
+    }
+
     pub fn is_enum(self) -> bool {
         OIDS.contains(&self.0) && self.0.is_multiple_of(2)
     }

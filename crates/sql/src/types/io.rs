@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::acl::AclItem;
 use super::array::{parse_array, write_array, write_vector};
 use super::chars::{Excess, to_bpchar, to_name, to_varchar};
 use super::context::IoContext;
@@ -35,9 +36,8 @@ pub fn input(type_id: TypeId, typmod: TypeMod, text: &str, cx: &IoContext<'_>) -
             Datum::text(text)
         }
         TypeId::JSONB => Datum::Jsonb(jsonb::parse(text)?.to_stored()?),
-        TypeId::TEXT | TypeId::UNKNOWN | TypeId::CSTRING | TypeId::REFCURSOR | TypeId::ACLITEM => {
-            Datum::text(text)
-        }
+        TypeId::TEXT | TypeId::UNKNOWN | TypeId::CSTRING | TypeId::REFCURSOR => Datum::text(text),
+        TypeId::ACLITEM => Datum::text(AclItem::parse(text, cx.names)?.stored()),
         TypeId::PG_SNAPSHOT | TypeId::TXID_SNAPSHOT => {
             Datum::text(super::parse_snapshot(text)?.to_string())
         }
@@ -164,6 +164,11 @@ pub fn output(type_id: TypeId, value: &Datum, cx: &IoContext<'_>, out: &mut Vec<
         }
         Datum::Inet(v) => out.extend_from_slice(v.shown().as_bytes()),
         Datum::Numeric(v) => v.write_text(out),
+        // What was made by names, before there were privileges, is shown as it is.
+        Datum::Text(v) if type_id == TypeId::ACLITEM => match AclItem::from_stored(v.as_str()) {
+            Some(item) => out.extend_from_slice(item.shown(cx.names)?.as_bytes()),
+            None => out.extend_from_slice(v.as_bytes()),
+        },
         Datum::Text(v) => out.extend_from_slice(v.as_bytes()),
         Datum::Jsonb(v) => out.extend_from_slice(v.as_bytes()),
         Datum::Bytea(v) => {

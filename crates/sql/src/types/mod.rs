@@ -2,6 +2,7 @@
 //!
 //! The README beside this file says which bytes they become.
 
+pub mod acl;
 pub mod array;
 mod binary;
 mod builtin;

@@ -124,3 +124,57 @@ fn a_schema_of_every_kind_comes_back_from_a_dump() {
         assert_eq!(psql(&server, "copy", &["-c", insert]), value);
     }
 }
+
+#[test]
+fn roles_owners_and_privileges_come_back_from_dumps() {
+    if !has_clients() {
+        return;
+    }
+    let server = Running::start("dump-roles");
+    server.ask(
+        "create role ann login createdb; create role bob valid until '2040-01-01' connection limit 3; \
+         create role team; grant team to ann with admin option; grant team to bob; \
+         alter role ann set work_mem = '1MB'; comment on role team is 'all of them'; \
+         create schema work authorization ann; grant usage on schema work to team; \
+         create table work.t (a int primary key, b text); alter table work.t owner to ann; \
+         create sequence work.s; create view work.v as select a from work.t; \
+         alter view work.v owner to bob; create type work.e as enum ('x'); \
+         alter type work.e owner to bob; revoke usage on type work.e from public; \
+         grant select, insert on work.t to team with grant option; grant update (b) on work.t to bob; \
+         set role ann; grant select on work.t to public; reset role; \
+         grant usage on sequence work.s to bob; grant execute on function pg_reload_conf() to ann; \
+         revoke create on database postgres from public; \
+         alter default privileges for role ann in schema work grant select on tables to team; \
+         alter default privileges for role ann revoke usage on types from public; \
+         create table work.u (a serial)",
+    );
+    let lines = |text: String| {
+        let told = text.lines().filter(|line| !line.starts_with("\\restrict"));
+        told.filter(|line| !line.starts_with("\\unrestrict")).collect::<Vec<_>>().join("\n")
+    };
+    let first = lines(server.done("pg_dump", &["-d", "postgres"]));
+    for said in [
+        "ALTER TABLE work.t OWNER TO ann;",
+        "GRANT SELECT,INSERT ON TABLE work.t TO team WITH GRANT OPTION;",
+        "GRANT SELECT ON TABLE work.t TO PUBLIC;",
+        "GRANT UPDATE(b) ON TABLE work.t TO bob;",
+        "REVOKE ALL ON TYPE work.e FROM PUBLIC;",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE ann IN SCHEMA work GRANT SELECT ON TABLES  TO team;",
+    ] {
+        assert!(first.contains(said), "{said} in {first}");
+    }
+    let file = server.data().parent().unwrap().join("dump.sql");
+    std::fs::write(&file, &first).unwrap();
+    server.ask("create database copy");
+    psql(&server, "copy", &["-f", file.to_str().unwrap()]);
+    assert_eq!(lines(server.done("pg_dump", &["-d", "copy"])), first);
+    // What pg_dumpall says of roles makes the same in another directory.
+    let roles = lines(server.done("pg_dumpall", &["--roles-only"]));
+    let other = Running::start("dump-roles-other");
+    let file = other.data().parent().unwrap().join("roles.sql");
+    let statements: Vec<&str> =
+        roles.lines().filter(|line| !line.contains("ROLE postgres")).collect();
+    std::fs::write(&file, statements.join("\n")).unwrap();
+    psql(&other, "postgres", &["-f", file.to_str().unwrap()]);
+    assert_eq!(lines(other.done("pg_dumpall", &["--roles-only"])), roles);
+}

@@ -136,6 +136,7 @@ impl Ddl<'_> {
             self.without_relation(&alter.relation, alter.if_exists)?;
             return Ok(tag.to_owned());
         };
+        self.must_own(&table)?;
         self.must_be_user_table(&table)?;
         check_kind(alter, &table)?;
         self.must_not_be_in_use(&table, "ALTER TABLE")?;

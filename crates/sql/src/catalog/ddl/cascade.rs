@@ -375,6 +375,7 @@ impl Ddl<'_> {
             Object::Collation(found) => self.drop_collation(&found, true),
             Object::Type(found) => self.drop_enum(&found, true),
             Object::Schema(found) => {
+                self.forget_defaults_in(found.row.oid("oid"))?;
                 self.store().delete(self.txn(), "pg_namespace", &found)?;
                 self.changed(found.row.oid("oid"))
             }

@@ -14,6 +14,7 @@ use syntax::deparse::quote_ident;
 
 use crate::bind::at;
 use crate::catalog::collation::{Named, undefined};
+use crate::catalog::rights::Class;
 use crate::catalog::store::Found;
 use crate::catalog::store::row::{CatalogRow, RowBuilder};
 use crate::catalog::store::schema::catalog;
@@ -174,7 +175,9 @@ impl Ddl<'_> {
             );
         }
         self.lock_collation(oid, LockMode::AccessExclusive)?;
-        found(self)?.ok_or_else(|| undefined(name))
+        let found = found(self)?.ok_or_else(|| undefined(name))?;
+        self.must_own_row(Class::Collation, &found)?;
+        Ok(found)
     }
 
     pub(super) fn rename_collation(&mut self, name: &QualifiedName, new_name: &str) -> Result<()> {
@@ -207,6 +210,10 @@ impl Ddl<'_> {
         };
         let owner = self.role_of(&alter.new_owner)?;
         let found = self.collation_to_alter(name)?;
+        if found.row.oid("collowner") != owner {
+            self.must_be_member_of(owner)?;
+            self.must_take(owner, Class::Schema, found.row.oid("collnamespace"))?;
+        }
         self.change_collation(&found, &[("collowner", Datum::Oid(owner))])
     }
 
@@ -215,6 +222,7 @@ impl Ddl<'_> {
         let path = self.host.search_path()?;
         let found = self.catalog.collation_row(self.host.txn(), &path, name)?;
         let found = found.ok_or_else(|| undefined(name))?;
+        self.must_own_row(Class::Collation, &found)?;
         let actual = (found.row.letter("collprovider") == b'i').then_some(RULES_VERSION);
         if actual.is_none_or(|actual| found.row.text("collversion") == actual) {
             let text = sql_error!(SUCCESSFUL_COMPLETION, "version has not changed");
@@ -271,6 +279,8 @@ impl Ddl<'_> {
                 self.missing::<()>(drop, SqlState::UNDEFINED_OBJECT, text)?;
                 continue;
             };
+            let (owner, schema) = (found.row.oid("collowner"), found.row.oid("collnamespace"));
+            self.may_drop(owner, schema, Class::Collation, found.row.text("collname"))?;
             if found.row.oid("oid") < FIRST_USER_OID {
                 bail!(
                     DEPENDENT_OBJECTS_STILL_EXIST,

@@ -10,6 +10,7 @@ use syntax::ast::{
 use crate::bind::Ty;
 use crate::bind::query::RelColumn;
 use crate::catalog::parameters::{self, Of};
+use crate::catalog::rights::Class;
 use crate::catalog::store::builtin::{HEAP_AM, attribute_row, class_row, row_type_row};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Array, Datum, Oid, TypeId};
@@ -185,6 +186,7 @@ impl Ddl<'_> {
             .oid("relam", HEAP_AM)
             .oid("reltype", row_type.oid())
             .oid("relowner", owner)
+            .set("relacl", self.new_acl(Class::Table, owner, schema)?)
             .oid("relfilenode", Oid(storage.0))
             .oid("reltoastrelid", toast)
             .letter("relpersistence", persistence_letter(persistence));

@@ -14,6 +14,7 @@ use super::Ddl;
 use super::cascade::{Dependents, Object};
 use super::concurrent::Beside;
 use super::index::IndexState;
+use super::rights::class_of;
 
 /// A qualified name as a reference to a relation.
 pub(super) fn relation_ref(name: &QualifiedName) -> RelationRef {
@@ -119,6 +120,8 @@ impl Ddl<'_> {
             };
             return self.missing(drop, state, text);
         };
+        let class = class_of(&relation);
+        self.may_drop(relation.owner, relation.schema, class, &relation.name)?;
         if relation.is_catalog() {
             return Err(sql_error!(
                 INSUFFICIENT_PRIVILEGE,

@@ -14,6 +14,7 @@ use syntax::ast::{
 };
 use syntax::deparse::quote_ident;
 
+use crate::catalog::rights::Class;
 use crate::catalog::store::Found;
 use crate::catalog::store::builtin::made_type_row;
 use crate::catalog::store::row::{CatalogRow, RowBuilder};
@@ -93,7 +94,12 @@ impl Ddl<'_> {
     }
 
     fn insert_type(&self, info: &TypeInfo, name: &str, schema: Oid) -> Result<()> {
-        let row = made_type_row(info, name, schema, self.host.user());
+        let owner = self.host.user();
+        let mut row = made_type_row(info, name, schema, owner);
+        if !info.is_array() {
+            let at = catalog("pg_type").column("typacl");
+            row[at] = self.new_acl(Class::Type, owner, schema)?;
+        }
         self.store().insert(self.txn(), "pg_type", &row).map(drop)
     }
 
@@ -150,7 +156,8 @@ impl Ddl<'_> {
     }
 
     /// Keeps a type from being dropped until the transaction ends.
-    pub(super) fn hold_type(&self, id: TypeId) -> Result<()> {
+    pub(super) fn hold_type(&mut self, id: TypeId) -> Result<()> {
+        self.must_use_type(id)?;
         if !id.is_made() {
             return Ok(());
         }
@@ -165,7 +172,10 @@ impl Ddl<'_> {
     /// The row of the enum that a statement is to change, locked against others that do.
     fn enum_to_alter(&mut self, name: &QualifiedName) -> Result<Found> {
         match self.hold_named_type(name, LockMode::Exclusive)? {
-            Some(found) if found.row.letter("typtype") == b'e' => Ok(found),
+            Some(found) if found.row.letter("typtype") == b'e' => {
+                self.must_own_type(&found)?;
+                Ok(found)
+            }
             Some(found) => {
                 let shown = self.words_of_type(&found.row)?;
                 bail!(WRONG_OBJECT_TYPE, "{shown} is not an enum")
@@ -272,6 +282,7 @@ impl Ddl<'_> {
         let found = found.ok_or_else(|| no_type(name))?;
         let id = TypeId::from(found.row.oid("oid"));
         if id.is_enum() && !is_array {
+            self.must_own_type(&found)?;
             return Ok((id, found));
         }
         let words = self.words_of_type(&found.row)?;
@@ -326,10 +337,20 @@ impl Ddl<'_> {
     }
 
     pub(super) fn type_owner(&mut self, alter: &AlterOwner) -> Result<()> {
-        let owner = Datum::Oid(self.role_of(&alter.new_owner)?);
-        let (id, found) = self.type_to_change(&alter.object)?;
-        self.change_type(&found, &[("typowner", owner.clone())])?;
-        self.change_type(&self.array_row(id)?, &[("typowner", owner)])?;
+        let owner = self.role_of(&alter.new_owner)?;
+        let (_, found) = self.type_to_change(&alter.object)?;
+        if found.row.oid("typowner") != owner {
+            self.must_be_member_of(owner)?;
+            self.must_take(owner, Class::Schema, found.row.oid("typnamespace"))?;
+        }
+        self.give_type(&found, owner)
+    }
+
+    /// Gives an enum to a role.
+    pub(super) fn give_type(&mut self, found: &Found, owner: Oid) -> Result<()> {
+        let id = TypeId::from(found.row.oid("oid"));
+        self.give_row(Class::Type, found, owner)?;
+        self.change_type(&self.array_row(id)?, &[("typowner", Datum::Oid(owner))])?;
         self.changed(id.oid())
     }
 
@@ -355,6 +376,10 @@ impl Ddl<'_> {
             let found = found.map(|found| (TypeId::from(found.row.oid("oid")), found));
             match found.filter(|(id, _)| id.is_made()) {
                 Some((id, found)) if id.is_enum() && name.array_bounds.is_empty() => {
+                    let (owner, schema) =
+                        (found.row.oid("typowner"), found.row.oid("typnamespace"));
+                    let words = self.words_of_type(&found.row)?;
+                    self.may_drop(owner, schema, Class::Type, &words)?;
                     self.drop_enum(&found, drop.cascade)?;
                 }
                 Some((id, _)) => {

@@ -3,6 +3,7 @@
 
 use syntax::ast::{CreateExtension, DropObjects, ObjectName, OptionValue};
 
+use crate::catalog::rights::Class;
 use crate::catalog::store::PUBLIC;
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::schema::catalog;
@@ -86,6 +87,13 @@ impl Ddl<'_> {
             )
             .with_hint("The extension must first be installed on the system where PostgreSQL is running."));
         };
+        if !self.rights()?.superuser {
+            return Err(sql_error!(
+                INSUFFICIENT_PRIVILEGE,
+                "permission denied to create extension \"{name}\""
+            )
+            .with_hint("Must be superuser to create this extension."));
+        }
         let schema = self.extension_schema(create)?;
         let oid = self.new_oid()?;
         let row = RowBuilder::of("pg_extension")
@@ -116,6 +124,7 @@ impl Ddl<'_> {
             let name = name.last();
             match self.extension(name)? {
                 Some(found) => {
+                    self.must_own_row(Class::Extension, &found)?;
                     let class = catalog("pg_extension").oid;
                     self.set_comment(class, found.row.oid("oid"), 0, None)?;
                     self.store().delete(self.txn(), "pg_extension", &found)?;

@@ -12,6 +12,7 @@ use crate::catalog::store::row::RowBuilder;
 use crate::catalog::{IndexDef, TableDef, TableKind};
 use crate::error::{Result, SqlError, sql_error};
 use crate::func::CastUse;
+use crate::types::acl::Privileges;
 use crate::types::{Array, Datum, Oid, TypeId, TypeMod, format_type};
 
 use super::cascade::{Dependents, Object, User};
@@ -152,6 +153,7 @@ impl Ddl<'_> {
         let columns = key_columns(table, &clause.columns)?;
         refuse_changes_of_generated(table, &columns, clause)?;
         let (referenced_columns, index) = referenced_key(&referenced, clause)?;
+        self.must_have_of(&referenced, Privileges::REFERENCES, &referenced_columns)?;
         if columns.len() != referenced_columns.len() {
             return Err(sql_error!(
                 INVALID_FOREIGN_KEY,

@@ -172,6 +172,7 @@ impl Ddl<'_> {
         mode: LockMode,
     ) -> Result<Option<(Arc<TableDef>, NewIndex)>> {
         let table = self.open(&create.relation, mode)?;
+        self.must_own(&table)?;
         self.must_be_user_table(&table)?;
         self.must_not_be_in_use(&table, "CREATE INDEX")?;
         may_have_columns(create.elements.len() + create.including.len())?;

@@ -8,6 +8,7 @@ use syntax::ast::{self, Loc, SequenceOption, SequenceOptionKind as Kind, TableLi
 use crate::catalog::store::schema::catalog;
 use crate::catalog::{IndexDef, IndexKey, KeySource, TableDef};
 use crate::error::{Result, sql_error};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid, TypeId};
 
 use super::column::NewColumn;
@@ -33,6 +34,7 @@ impl Ddl<'_> {
         let of = &like.relation;
         let other = self.open(of, LockMode::AccessShare);
         let other = other.map_err(|error| crate::bind::at(error, of.loc))?;
+        self.must_have_of(&other, Privileges::SELECT, &[])?;
         for (_, column) in other.live() {
             let identity = column.identity.as_ref().filter(|_| like.including.identity);
             let sequence = match identity {

@@ -24,6 +24,7 @@ mod enums;
 mod extension;
 mod foreign_key;
 mod generated;
+mod grant;
 mod identity;
 mod index;
 mod large;
@@ -33,6 +34,8 @@ mod owner;
 pub mod reindex;
 mod rename;
 mod rework;
+mod rights;
+mod role;
 mod schema;
 pub mod sequence;
 mod truncate;
@@ -50,18 +53,21 @@ use syntax::ast::{self, RelationRef, Statement, TypeName};
 use crate::bind::query::RelColumn;
 use crate::bind::{Expr, ExprKind, Query, Ty};
 use crate::catalog::foreign_key::ForeignKey;
+use crate::catalog::rights::Class;
 use crate::catalog::store::building::{Building, Command, Phase, Told, Working};
 use crate::catalog::store::lookup::TEMPORARY;
 use crate::catalog::store::{PG_CATALOG, SearchPath, SessionCatalog, Store};
 use crate::catalog::{Record, TableDef, TableKind, other_database};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Host;
-use crate::types::{Collation, Oid};
+use crate::types::acl::Privileges;
+use crate::types::{Collation, Datum, Oid, TypeId};
 
 use rework::Rework;
 
 pub use database::{SETTINGS_INDEX, change_database_settings, settings_of};
 pub use extension::{available_extension_versions, available_extensions};
+pub use role::change_role_settings;
 pub use schema::{
     empty_temporary_schema, empty_temporary_schema_in_steps, empty_temporary_schemas_in_steps,
     is_temporary as is_temporary_schema, temporary_schema_name,
@@ -103,6 +109,8 @@ pub trait DdlHost: Host {
     fn database(&self) -> &str;
     /// The role that new objects belong to.
     fn user(&self) -> Oid;
+    /// The role whose session it is.
+    fn session_user(&self) -> Oid;
     /// Sends a message of severity `NOTICE`, `WARNING`, …
     fn notice(&mut self, severity: &'static str, fields: SqlError);
     /// Binds a stored expression over a table's columns as slots from 0.
@@ -141,6 +149,8 @@ pub trait DdlHost: Host {
         renamed: Option<(usize, &str)>,
     ) -> Result<Option<String>>;
     fn type_of(&mut self, name: &TypeName) -> Result<Ty>;
+    /// Reads a text as a value of a type.
+    fn value_of(&mut self, id: TypeId, text: &str) -> Result<Datum>;
     /// The table's rows must be found to meet this key when the statement is done.
     fn check_foreign_key(&mut self, key: Arc<ForeignKey>);
     /// Runs a query's plan into a table: CREATE TABLE AS. The number of rows.
@@ -199,7 +209,10 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
         Statement::Truncate(s) => ddl.truncate(s).map(|()| tag("TRUNCATE TABLE")),
         Statement::Reindex(s) => ddl.reindex(s).map(|()| tag("REINDEX")),
         Statement::Comment(s) => ddl.comment(s).map(|()| tag("COMMENT")),
-        other => return ddl.enum_statement(other).or_else(|| ddl.collation_statement(other)),
+        other => {
+            let done = ddl.enum_statement(other).or_else(|| ddl.collation_statement(other));
+            return done.or_else(|| ddl.role_statement(other));
+        }
     })
 }
 
@@ -318,6 +331,9 @@ impl Ddl<'_> {
         self.refuse_other_database(name)?;
         let schema = self.wanted_schema(name, persistence)?;
         let persistence = self.persistence_in(schema, persistence)?;
+        if persistence != ast::Persistence::Temporary {
+            self.must_have(Class::Schema, schema, Privileges::CREATE)?;
+        }
         if schema == PG_CATALOG {
             let refused = sql_error!(
                 INSUFFICIENT_PRIVILEGE,

@@ -3,8 +3,11 @@
 use syntax::ast::{AlterOwner, ObjectKind, ObjectName, RoleSpec};
 
 use crate::catalog::TableKind;
+use crate::catalog::rights::Class;
+use crate::catalog::store::Found;
 use crate::catalog::store::lookup::pg_class;
 use crate::error::{Result, bail, sql_error};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
@@ -25,10 +28,17 @@ impl Ddl<'_> {
     /// Gives a relation, which the statement has under its lock, to a role.
     pub(super) fn relation_owner(&mut self, oid: Oid, role: &RoleSpec) -> Result<()> {
         let owner = self.role_of(role)?;
-        let relation = self.table(oid)?;
         if self.owner_of(oid)? == owner {
             return Ok(());
         }
+        self.must_be_member_of(owner)?;
+        self.must_take(owner, Class::Schema, self.table(oid)?.schema)?;
+        self.give_relation(oid, owner)
+    }
+
+    /// Likewise, whoever does it.
+    pub(super) fn give_relation(&mut self, oid: Oid, owner: Oid) -> Result<()> {
+        let relation = self.table(oid)?;
         let name = &relation.name;
         match relation.kind {
             TableKind::Index => {
@@ -63,7 +73,12 @@ impl Ddl<'_> {
             all.extend(self.owned_sequences(oid, None)?);
         }
         for oid in all {
-            self.update_class(oid, &[("relowner", Datum::Oid(owner))])?;
+            let key = [Datum::Oid(oid)];
+            let (txn, store) = (self.txn(), self.store());
+            if let Some(found) = store.find_one(txn, "pg_class", "pg_class_oid_index", &key)? {
+                self.give_row(Class::Table, &found, owner)?;
+            }
+            self.give_columns(oid, relation.owner, owner)?;
             self.changed(oid)?;
         }
         self.row_type_owner(oid, owner)
@@ -86,7 +101,7 @@ impl Ddl<'_> {
     }
 
     /// The table with one of whose columns a sequence goes.
-    fn table_of_sequence(&self, sequence: Oid) -> Result<Option<Oid>> {
+    pub(super) fn table_of_sequence(&self, sequence: Oid) -> Result<Option<Oid>> {
         let key = [Datum::Oid(pg_class()), Datum::Oid(sequence)];
         let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_depender_index", &key)?;
         let owned = rows.iter().find(|f| matches!(f.row.letter("deptype"), b'a' | b'i'));
@@ -105,8 +120,41 @@ impl Ddl<'_> {
         let Some(found) = found else {
             bail!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist");
         };
-        store.update_columns(txn, "pg_namespace", &found, &[("nspowner", Datum::Oid(owner))])?;
-        txn.next_command()?;
+        if found.row.oid("nspowner") == owner {
+            return Ok(());
+        }
+        self.must_own_row(Class::Schema, &found)?;
+        self.must_be_member_of(owner)?;
+        self.must_have(Class::Database, self.catalog.database, Privileges::CREATE)?;
+        self.give_row(Class::Schema, &found, owner)?;
         self.changed(found.row.oid("oid"))
+    }
+
+    /// Gives what has a row to a role: its access list follows.
+    pub(super) fn give_row(&self, class: Class, found: &Found, owner: Oid) -> Result<()> {
+        let (txn, store) = (self.txn(), self.store());
+        let mut changes = vec![(class.owner_column(), Datum::Oid(owner))];
+        let column = class.acl_column();
+        if !column.is_empty()
+            && let Some(acl) = store.acl_of(txn, &found.row, column)?
+        {
+            let old = found.row.oid(class.owner_column());
+            changes.push((column, acl.with_owner(old, owner).datum()));
+        }
+        store.update_columns(txn, class.table(), found, &changes)?;
+        Ok(txn.next_command()?)
+    }
+
+    /// The access lists of a relation's columns follow its owner.
+    fn give_columns(&self, relation: Oid, old: Oid, owner: Oid) -> Result<()> {
+        let (txn, store) = (self.txn(), self.store());
+        let (table, index) = ("pg_attribute", "pg_attribute_relid_attnum_index");
+        for found in store.find(txn, table, index, &[Datum::Oid(relation)])? {
+            if let Some(acl) = store.acl_of(txn, &found.row, "attacl")? {
+                let changes = [("attacl", acl.with_owner(old, owner).datum())];
+                store.update_columns(txn, table, &found, &changes)?;
+            }
+        }
+        Ok(txn.next_command()?)
     }
 }

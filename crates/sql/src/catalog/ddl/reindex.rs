@@ -115,6 +115,7 @@ impl Ddl<'_> {
 
     fn named_table(&mut self, name: &RelationRef, mode: LockMode) -> Result<Arc<TableDef>> {
         let table = self.open(name, mode)?;
+        self.must_own(&table)?;
         if table.kind != TableKind::Table {
             return Err(sql_error!(
                 WRONG_OBJECT_TYPE,
@@ -127,7 +128,10 @@ impl Ddl<'_> {
 
     fn named_index(&mut self, name: &RelationRef, mode: LockMode) -> Result<(Arc<TableDef>, Oid)> {
         match self.lock_index_by_name(name, mode)? {
-            Some((Some(table), index)) => Ok((table, index.oid)),
+            Some((Some(table), index)) => {
+                self.must_own(&index)?;
+                Ok((table, index.oid))
+            }
             Some((None, other)) => {
                 Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not an index", other.name))
             }

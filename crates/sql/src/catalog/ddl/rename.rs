@@ -6,6 +6,7 @@ use storage::lock::LockMode;
 use syntax::ast::{Comment, ObjectKind, ObjectName, QualifiedName, Rename};
 
 use crate::bind::ExprKind;
+use crate::catalog::rights::Class;
 use crate::catalog::store::Found;
 use crate::catalog::store::load::EXPRESSION_SEPARATOR;
 use crate::catalog::store::lookup::pg_class;
@@ -13,6 +14,7 @@ use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::schema::catalog;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
 use crate::error::{Result, bail, sql_error};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
 use super::column::{SYSTEM_COLUMNS, check_column_name};
@@ -46,6 +48,10 @@ impl Ddl<'_> {
                 self.rename_type(name, &rename.new_name)?;
                 Ok("ALTER TYPE".to_owned())
             }
+            (ObjectKind::Role, ObjectName::Name(name)) => {
+                self.rename_role(name.last(), &rename.new_name)?;
+                Ok("ALTER ROLE".to_owned())
+            }
             (ObjectKind::Database, ObjectName::Name(name)) => {
                 self.rename_database(name.last(), &rename.new_name)?;
                 Ok("ALTER DATABASE".to_owned())
@@ -76,13 +82,17 @@ impl Ddl<'_> {
     ) -> Result<Option<Arc<TableDef>>> {
         let reference = relation_ref(name);
         let found = self.find(&reference, LockMode::AccessExclusive)?;
-        if found.is_none() {
-            self.without_relation(&reference, rename.if_exists)?;
+        match &found {
+            Some(relation) => self.must_own(relation)?,
+            None => self.without_relation(&reference, rename.if_exists)?,
         }
         Ok(found)
     }
 
     fn rename_relation(&mut self, relation: &TableDef, new_name: &str) -> Result<()> {
+        if relation.persistence != base::Persistence::Temporary {
+            self.must_have(Class::Schema, relation.schema, Privileges::CREATE)?;
+        }
         self.refuse_if_viewed(relation, None)?;
         self.name_is_taken(relation.schema, new_name, false)?;
         if relation.row_type.is_valid() {
@@ -281,6 +291,8 @@ impl Ddl<'_> {
         let Some(found) = store.find_one(txn, "pg_namespace", index, &[Datum::text(name)])? else {
             return Err(sql_error!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist"));
         };
+        self.must_own_row(Class::Schema, &found)?;
+        self.must_have(Class::Database, self.catalog.database, Privileges::CREATE)?;
         if self.catalog.schema(self.host.txn(), new_name)?.is_some() {
             return Err(sql_error!(DUPLICATE_SCHEMA, "schema \"{new_name}\" already exists"));
         }
@@ -310,11 +322,13 @@ impl Ddl<'_> {
             ) => {
                 let reference = relation_ref(name);
                 let relation = self.open(&reference, LockMode::ShareUpdateExclusive)?;
+                self.must_own(&relation)?;
                 must_be(comment.kind, &relation)?;
                 (pg_class(), relation.oid, 0)
             }
             (ObjectKind::Column, ObjectName::Of { relation, name }) => {
                 let table = self.open(&relation_ref(relation), LockMode::ShareUpdateExclusive)?;
+                self.must_own_of_part(&table)?;
                 let Some(at) = table.column(name) else {
                     return Err(super::no_column(&table, name));
                 };
@@ -331,6 +345,7 @@ impl Ddl<'_> {
             }
             (ObjectKind::TableConstraint, ObjectName::Of { relation, name }) => {
                 let table = self.open(&relation_ref(relation), LockMode::ShareUpdateExclusive)?;
+                self.must_own_of_part(&table)?;
                 let constraint = self.constraint_for(&table, name)?;
                 (catalog("pg_constraint").oid, constraint.row.oid("oid"), 0)
             }
@@ -339,20 +354,29 @@ impl Ddl<'_> {
                 let oid = schema.ok_or_else(|| {
                     sql_error!(UNDEFINED_SCHEMA, "schema \"{}\" does not exist", name.last())
                 })?;
+                self.must_own_object(Class::Schema, oid)?;
                 (catalog("pg_namespace").oid, oid, 0)
             }
             (ObjectKind::Extension, ObjectName::Name(name)) => {
-                (catalog("pg_extension").oid, self.extension_oid(name.last())?, 0)
+                let oid = self.extension_oid(name.last())?;
+                self.must_own_object(Class::Extension, oid)?;
+                (catalog("pg_extension").oid, oid, 0)
             }
             (ObjectKind::Collation, ObjectName::Name(name)) => {
                 let oid = self.collation(name)?.collation.oid;
+                self.must_own_object(Class::Collation, oid)?;
                 (catalog("pg_collation").oid, oid, 0)
             }
             (ObjectKind::Type, ObjectName::Type(name)) => {
-                (catalog("pg_type").oid, self.type_to_tell_of(&name.name)?, 0)
+                let oid = self.type_to_tell_of(&name.name)?;
+                self.must_own_object(Class::Type, oid)?;
+                (catalog("pg_type").oid, oid, 0)
             }
             (ObjectKind::Database, ObjectName::Name(name)) => {
                 return self.comment_on_database(name.last(), comment.text.as_deref());
+            }
+            (ObjectKind::Role, ObjectName::Name(name)) => {
+                return self.comment_on_role(name.last(), comment.text.as_deref());
             }
             _ => {
                 return Err(sql_error!(

@@ -5,9 +5,11 @@ use syntax::ast::{CreateSchema, DropObjects, ObjectName, RoleKind};
 use base::hash::HashSet;
 use storage::lock::LockMode;
 
+use crate::catalog::rights::Class;
 use crate::catalog::store::Found;
 use crate::catalog::store::row::{CatalogRow, RowBuilder};
 use crate::error::{Result, sql_error};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
 use super::cascade::{Dependents, Object};
@@ -40,11 +42,13 @@ impl Ddl<'_> {
             Some(role) => self.role_of(role)?,
             None => self.host.user(),
         };
+        self.must_have(Class::Database, self.catalog.database, Privileges::CREATE)?;
+        self.must_be_member_of(owner)?;
         let name = match (&create.name, &create.authorization) {
             (Some(name), _) => name.clone(),
             (None, Some(role)) => match &role.kind {
                 RoleKind::Name(name) => name.clone(),
-                _ => return Err(sql_error!(FEATURE_NOT_SUPPORTED, "name the schema")),
+                _ => self.catalog.rights_of(self.txn(), owner)?.name.clone(),
             },
             (None, None) => return Err(sql_error!(SYNTAX_ERROR, "a schema needs a name")),
         };
@@ -73,7 +77,8 @@ impl Ddl<'_> {
         let row = RowBuilder::of("pg_namespace")
             .oid("oid", oid)
             .set("nspname", name)
-            .oid("nspowner", owner);
+            .oid("nspowner", owner)
+            .set("nspacl", self.new_acl(Class::Schema, owner, Oid::INVALID)?);
         self.store().insert(self.txn(), "pg_namespace", &row.build())?;
         self.changed(oid)?;
         Ok(oid)
@@ -100,6 +105,7 @@ impl Ddl<'_> {
                 self.missing::<()>(drop, crate::error::SqlState::UNDEFINED_SCHEMA, text)?;
                 continue;
             };
+            self.must_own_row(Class::Schema, &found)?;
             let oid = found.row.oid("oid");
             if oid == crate::catalog::store::PG_CATALOG || name == "information_schema" {
                 return Err(sql_error!(

@@ -9,6 +9,7 @@ use syntax::ast::{
 };
 
 use crate::bind::Ty;
+use crate::catalog::rights::Class;
 use crate::catalog::store::builtin::{attribute_row, class_row};
 use crate::catalog::store::row::{CatalogRow, RowBuilder};
 use crate::catalog::{TableDef, TableKind};
@@ -75,6 +76,7 @@ impl Ddl<'_> {
         let storage = store.create_storage(txn, persistence, Rank::SequencePage)?;
         let class = class_row(oid, name, schema, b'S', 3)
             .oid("relowner", owner)
+            .set("relacl", self.new_acl(Class::Sequence, owner, schema)?)
             .oid("relfilenode", Oid(storage.0))
             .letter("relpersistence", persistence_letter(persistence));
         store.insert(txn, "pg_class", &class.build())?;
@@ -194,6 +196,7 @@ impl Ddl<'_> {
         let Some(sequence) = self.find(&alter.relation, mode)? else {
             return self.without_relation(&alter.relation, alter.if_exists);
         };
+        self.must_own(&sequence)?;
         if sequence.kind != TableKind::Sequence {
             return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a sequence", sequence.name));
         }

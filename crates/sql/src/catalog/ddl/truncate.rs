@@ -6,8 +6,10 @@ use base::rank::Rank;
 use storage::lock::LockMode;
 use syntax::ast::Truncate;
 
+use crate::catalog::rights::Class;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, SqlState, sql_error};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
@@ -18,6 +20,7 @@ impl Ddl<'_> {
         let mut tables: Vec<Arc<TableDef>> = Vec::new();
         for name in &truncate.relations {
             let table = self.open(name, LockMode::AccessExclusive)?;
+            self.must_have_of(&table, Privileges::TRUNCATE, &[])?;
             self.must_be_user_table(&table)?;
             if table.kind != TableKind::Table {
                 return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", table.name));
@@ -41,6 +44,7 @@ impl Ddl<'_> {
             }
             if truncate.restart_identity {
                 for sequence in self.owned_sequences(table.oid, None)? {
+                    self.must_own_object(Class::Sequence, sequence)?;
                     self.restart_sequence(sequence)?;
                 }
             }
@@ -66,6 +70,7 @@ impl Ddl<'_> {
                 self.host.notice("NOTICE", SqlError::new(SqlState::SUCCESSFUL_COMPLETION, text));
                 self.catalog.lock(self.host.txn(), referring.oid, LockMode::AccessExclusive)?;
                 let referring = self.table(referring.oid)?;
+                self.must_have_of(&referring, Privileges::TRUNCATE, &[])?;
                 self.must_not_be_in_use(&referring, "TRUNCATE")?;
                 tables.push(referring);
             }

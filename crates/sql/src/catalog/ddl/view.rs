@@ -13,6 +13,7 @@ use crate::bind::query::RelColumn;
 use crate::bind::same::same_query;
 use crate::bind::{Query, Ty, walk};
 use crate::catalog::parameters::{self, Of};
+use crate::catalog::rights::Class;
 use crate::catalog::store::builtin::{attribute_row, class_row, row_type_row};
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::store::row::{CatalogRow, RowBuilder};
@@ -118,6 +119,7 @@ impl Ddl<'_> {
         let class = class_row(oid, name, schema, b'v', columns.len())
             .oid("reltype", row_type.oid())
             .oid("relowner", owner)
+            .set("relacl", self.new_acl(Class::Table, owner, schema)?)
             .letter("relpersistence", letter)
             .set("relhasrules", true);
         store.insert(txn, "pg_class", &class.build())?;
@@ -246,6 +248,7 @@ impl Ddl<'_> {
     /// Its new query may name the view itself, or others that do: who reads it is told then, as in PostgreSQL.
     fn replace_view(&mut self, oid: Oid, columns: &Columns, text: &str, used: &Used) -> Result<()> {
         let old = self.table(oid)?;
+        self.must_own(&old)?;
         let added: Vec<&str> = columns[old.columns.len()..].iter().map(|c| &*c.name).collect();
         let mut over = self.asked_of(oid, &added)?;
         over.retain(|(view, _)| view.oid != oid);

@@ -10,6 +10,7 @@ use base::ids::Fork;
 use storage::Engine;
 use storage::txn::{Isolation, Txn};
 
+use crate::catalog::rights::{MEMBERSHIPS, PREDEFINED};
 use crate::error::{Result, sql_error};
 use crate::exec::spill::TempFiles;
 use crate::types::Datum;
@@ -54,6 +55,7 @@ impl Cluster {
         let owner = owner?.map(|found| found.row.text("rolname").to_owned());
         let superuser =
             owner.ok_or_else(|| sql_error!(DATA_CORRUPTED, "the directory has no superuser"))?;
+        complete_roles(engine, &store)?;
         let temp_files = TempFiles::open(&engine.env().disk)?;
         Ok(Arc::new(Cluster::new(store, superuser, temp_files)))
     }
@@ -78,4 +80,34 @@ impl Cluster {
         }
         Ok(())
     }
+}
+
+/// Gives a directory of before there were privileges the roles that every other has.
+fn complete_roles(engine: &Arc<Engine>, store: &Store) -> Result<()> {
+    let txn = Txn::attach(engine.txns(), 0, 0)?;
+    txn.begin(Isolation::ReadCommitted);
+    let done = add_missing_roles(&txn, store);
+    if !matches!(done, Ok(true)) {
+        txn.abort();
+        return done.map(drop);
+    }
+    let done = txn.commit()?;
+    engine.wal().flush(done.must_be_durable);
+    Ok(())
+}
+
+/// Whether any was missing.
+fn add_missing_roles(txn: &Txn, store: &Store) -> Result<bool> {
+    let mut added = false;
+    for (oid, name) in PREDEFINED {
+        let key = [Datum::Oid(*oid)];
+        if store.find_one(txn, "pg_authid", "pg_authid_oid_index", &key)?.is_none() {
+            store.insert(txn, "pg_authid", &builtin::role_row(*oid, name, false))?;
+            for pair in MEMBERSHIPS.iter().filter(|(_, member)| member == oid) {
+                store.insert(txn, "pg_auth_members", &builtin::membership_row(*pair))?;
+            }
+            added = true;
+        }
+    }
+    Ok(added)
 }

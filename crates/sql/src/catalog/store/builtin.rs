@@ -4,9 +4,11 @@ use crate::bind::Ty;
 use crate::catalog::AccessMethod;
 use crate::catalog::collation::locales;
 use crate::catalog::opclass::{self, CLASSES};
+use crate::catalog::rights::{DATABASE_OWNER, MEMBERSHIPS, PREDEFINED};
 use crate::func;
+use crate::types::acl::{Acl, AclItem};
 use crate::types::collation::RULES_VERSION;
-use crate::types::{Array, BUILTIN_TYPES, Collation, Datum, Oid, TypeId, TypeInfo};
+use crate::types::{BUILTIN_TYPES, Collation, Datum, Oid, TypeId, TypeInfo};
 
 use super::load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};
 use super::row::{RowBuilder, vector};
@@ -33,7 +35,7 @@ pub fn rows(superuser: &str) -> Vec<BuiltinRow> {
     let mut rows = Vec::new();
     namespaces(&mut rows);
     roles(superuser, &mut rows);
-    databases(superuser, &mut rows);
+    databases(&mut rows);
     access_methods(&mut rows);
     rows.extend(BUILTIN_TYPES.iter().map(|info| ("pg_type", type_row(info))));
     functions(&mut rows);
@@ -55,9 +57,9 @@ fn namespaces(rows: &mut Vec<BuiltinRow>) {
         let row = RowBuilder::of("pg_namespace").oid("oid", oid).set("nspname", name);
         // PostgreSQL's pg_database_owner owns public; pg_dump knows these privileges as the usual ones.
         let row = match oid == PUBLIC {
-            true => row.oid("nspowner", Oid(6171)).set(
+            true => row.oid("nspowner", DATABASE_OWNER).set(
                 "nspacl",
-                privileges(&["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"]),
+                privileges(&[(DATABASE_OWNER, "UC"), (Oid::INVALID, "U")], DATABASE_OWNER),
             ),
             false => row.oid("nspowner", BOOTSTRAP_SUPERUSER),
         };
@@ -70,33 +72,45 @@ fn namespaces(rows: &mut Vec<BuiltinRow>) {
     }
 }
 
-/// A list of who may do what. It is shown only: there are no privileges yet.
-fn privileges(items: &[&str]) -> Array {
-    Array::from_elements(TypeId::ACLITEM, items.iter().map(|item| Datum::text(*item)).collect())
+/// A list of who may do what.
+fn privileges(items: &[(Oid, &str)], grantor: Oid) -> Datum {
+    let item = |(grantee, letters): &(Oid, &str)| {
+        let role = if grantee.is_valid() { format!("#{}", grantee.0) } else { String::new() };
+        AclItem::from_stored(&format!("{role}={letters}/#{}", grantor.0)).expect("it is one")
+    };
+    Acl { items: items.iter().map(item).collect() }.datum()
 }
 
 fn roles(superuser: &str, rows: &mut Vec<BuiltinRow>) {
-    let role = |oid: Oid, name: &str, login: bool| {
-        RowBuilder::of("pg_authid")
-            .oid("oid", oid)
-            .set("rolname", name)
-            .set("rolsuper", login)
-            .set("rolinherit", true)
-            .set("rolcreaterole", login)
-            .set("rolcreatedb", login)
-            .set("rolcanlogin", login)
-            .set("rolreplication", login)
-            .set("rolbypassrls", login)
-            .set("rolconnlimit", -1)
-            .build()
-    };
-    rows.push(("pg_authid", role(BOOTSTRAP_SUPERUSER, superuser, true)));
-    rows.push(("pg_authid", role(Oid(6171), "pg_database_owner", false)));
+    rows.push(("pg_authid", role_row(BOOTSTRAP_SUPERUSER, superuser, true)));
+    rows.extend(PREDEFINED.iter().map(|(oid, name)| ("pg_authid", role_row(*oid, name, false))));
+    rows.extend(MEMBERSHIPS.iter().map(|pair| ("pg_auth_members", membership_row(*pair))));
 }
 
-fn databases(superuser: &str, rows: &mut Vec<BuiltinRow>) {
-    let name = syntax::deparse::quote_ident(superuser);
-    let template = [format!("=c/{name}"), format!("{name}=CTc/{name}")];
+/// The row of a role that may do everything, or of one that groups others.
+pub(super) fn role_row(oid: Oid, name: &str, all: bool) -> Vec<Datum> {
+    RowBuilder::of("pg_authid")
+        .oid("oid", oid)
+        .set("rolname", name)
+        .set("rolsuper", all)
+        .set("rolinherit", true)
+        .set("rolcreaterole", all)
+        .set("rolcreatedb", all)
+        .set("rolcanlogin", all)
+        .set("rolreplication", all)
+        .set("rolbypassrls", all)
+        .set("rolconnlimit", -1)
+        .build()
+}
+
+/// The row that puts a member into a role.
+pub(super) fn membership_row((role, member): (Oid, Oid)) -> Vec<Datum> {
+    let row = RowBuilder::of("pg_auth_members").oid("roleid", role).oid("member", member);
+    row.oid("grantor", BOOTSTRAP_SUPERUSER).build()
+}
+
+fn databases(rows: &mut Vec<BuiltinRow>) {
+    let template = [(Oid::INVALID, "c"), (BOOTSTRAP_SUPERUSER, "CTc")];
     for (oid, name) in [(TEMPLATE1, "template1"), (TEMPLATE0, "template0"), (POSTGRES, "postgres")]
     {
         let row = RowBuilder::of("pg_database")
@@ -113,7 +127,7 @@ fn databases(superuser: &str, rows: &mut Vec<BuiltinRow>) {
             .set("datctype", "C");
         let row = match oid == POSTGRES {
             true => row,
-            false => row.set("datacl", privileges(&template.each_ref().map(String::as_str))),
+            false => row.set("datacl", privileges(&template, BOOTSTRAP_SUPERUSER)),
         };
         rows.push(("pg_database", row.build()));
     }

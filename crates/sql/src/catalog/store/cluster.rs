@@ -2,6 +2,7 @@
 //!
 //! `docs/decisions/databases.md` says why it is made this way.
 
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use crate::settings::Running;
 use crate::types::{Datum, Oid, TimestampTz};
 
 use super::channels::Channels;
+use super::instance::Change;
 use super::opened::Opened;
 use super::schema::catalog;
 use super::{Found, Instance, Store};
@@ -47,6 +49,8 @@ pub struct Cluster {
     pub channels: Channels,
     /// Settings of the server as they are.
     pub running: Arc<Running>,
+    /// Counts committed changes of roles and memberships.
+    pub(super) roles_changed: Arc<AtomicU64>,
     /// Databases that somebody has used, until they are dropped.
     databases: Latch<BTreeMap<Oid, Arc<Instance>>>,
     sessions: Latch<Sessions>,
@@ -125,6 +129,7 @@ impl Cluster {
             bases: Bases::default(),
             channels: Channels::default(),
             running: Arc::default(),
+            roles_changed: Arc::default(),
             databases: Latch::new(Rank::Outer, BTreeMap::new()),
             sessions: Latch::new(Rank::Leaf, Sessions::default()),
             signal: Latch::new(Rank::Leaf, None),
@@ -143,6 +148,17 @@ impl Cluster {
         let mut databases = self.databases.lock();
         let made = || Arc::new(Instance::new(Store::of_database(&self.shared, oid), oid, self));
         databases.entry(oid).or_insert_with(made).clone()
+    }
+
+    /// A commit has changed roles or memberships: whatever was found out of them, and made by that, is out of date, in
+    /// every database. One that is opened only now was looked at after that commit.
+    pub fn roles_changed(&self) {
+        // Release: pairs with the acquire in `Instance::roles_version`; who sees it reads what was committed.
+        self.roles_changed.fetch_add(1, Ordering::Release);
+        let used: Vec<Arc<Instance>> = self.databases.lock().values().cloned().collect();
+        for instance in used {
+            instance.changed(Oid::INVALID, Change::Any);
+        }
     }
 
     /// A database that somebody has used since the start, and that was not dropped.
@@ -209,6 +225,11 @@ impl Cluster {
             .filter(|(_, of)| of.database == database)
             .map(|(pid, _)| *pid)
             .collect()
+    }
+
+    /// How many sessions a role has.
+    pub fn sessions_by(&self, role: Oid) -> usize {
+        self.sessions.lock().live.values().filter(|of| of.role == role).count()
     }
 
     /// All sessions, by process number.

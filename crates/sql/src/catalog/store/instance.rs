@@ -41,6 +41,8 @@ pub struct Instance {
     /// Its value at the last [`Change::Any`], and at the last [`Change::Figures`].
     any_changed: AtomicU64,
     figures_changed: AtomicU64,
+    /// Counts committed changes of roles and memberships, in whatever database.
+    roles_changed: Arc<AtomicU64>,
     cache: Latch<Cache>,
     /// By user and search path.
     scopes: Mutex<BTreeMap<UserAndPath, Scope>>,
@@ -84,6 +86,7 @@ impl Instance {
             version: AtomicU64::new(1),
             any_changed: AtomicU64::new(0),
             figures_changed: AtomicU64::new(0),
+            roles_changed: Arc::clone(&cluster.roles_changed),
             cache: Latch::new(Rank::Outer, Cache::default()),
             scopes: Mutex::default(),
         }
@@ -102,6 +105,13 @@ impl Instance {
     pub fn version(&self) -> u64 {
         // Acquire: pairs with the release in `changed`; who sees the new number sees the cache emptied.
         self.version.load(Ordering::Acquire)
+    }
+
+    /// The number of the roles' and memberships' current state.
+    #[inline]
+    pub fn roles_version(&self) -> u64 {
+        // Acquire: pairs with the release in `Cluster::roles_changed`.
+        self.roles_changed.load(Ordering::Acquire)
     }
 
     /// Forgets a relation that a commit changed (all names, since renames and drops move those too).

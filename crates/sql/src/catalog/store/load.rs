@@ -67,6 +67,7 @@ impl Store {
             kind,
             persistence: persistence(class.letter("relpersistence")),
             owner: class.oid("relowner"),
+            acl: self.acl_of(txn, &class, "relacl")?.map(Arc::new),
             row_type: TypeId(class.oid("reltype").0),
             // Earlier commits made views of more columns than rows can have.
             desc: match kind {
@@ -122,6 +123,7 @@ impl Store {
                 not_null: row.bool("attnotnull"),
                 dropped: row.bool("attisdropped"),
                 default: default.map(|d| d.row.text("adbin").into()),
+                acl: self.acl_of(txn, row, "attacl")?.map(Arc::new),
                 generated: row.letter("attgenerated") == b's',
                 identity,
                 missing,
@@ -319,6 +321,7 @@ pub fn system_definition(
             generated: false,
             identity: None,
             missing: Datum::Null,
+            acl: None,
         })
         .collect();
     let indexes = schema.indexes.iter().map(|index| {
@@ -363,6 +366,7 @@ pub fn system_definition(
         kind: TableKind::Table,
         persistence: Persistence::Permanent,
         owner: BOOTSTRAP_SUPERUSER,
+        acl: None,
         row_type: schema.row_type,
         desc: TableDef::row_desc(&columns),
         indexes: indexes.collect(),

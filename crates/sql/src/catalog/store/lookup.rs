@@ -11,8 +11,10 @@ use base::rank::Rank;
 use storage::lock::{LockMode, LockTag};
 use storage::txn::{Txn, When};
 
+use crate::catalog::rights::{Class, KnownRoles, no_privilege};
 use crate::catalog::{Access, TableDef, enums};
 use crate::error::{Result, SqlError, sql_error};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
 use super::cleaning::locked;
@@ -32,6 +34,9 @@ pub struct SearchPath {
     /// They go to the session's temporary schema, which need not exist yet.
     pub creates_temporary: bool,
 }
+
+/// No role has this number: until it is known who works, nobody does.
+const NOBODY: u32 = 0;
 
 /// What statements and `search_path` call the schema of their session's temporary relations.
 pub const TEMPORARY: &str = "pg_temp";
@@ -53,6 +58,9 @@ pub struct SessionCatalog {
     temporary_moves: AtomicU64,
     /// Labels of enums that were read or written.
     pub(in crate::catalog) labels: Latch<enums::Known>,
+    /// The role whose rights statements have.
+    user: Arc<AtomicU32>,
+    pub(in crate::catalog) roles: Latch<KnownRoles>,
 }
 
 /// What the catalogs were like for this session at some time: while it is the same, so are they.
@@ -86,7 +94,21 @@ impl SessionCatalog {
             moves,
             temporary_moves: AtomicU64::new(0),
             labels: Latch::new(Rank::Outer, enums::Known::default()),
+            user: Arc::new(AtomicU32::new(NOBODY)),
+            roles: Latch::new(Rank::Outer, KnownRoles::default()),
         }
+    }
+
+    /// The role whose rights statements have.
+    #[inline]
+    pub fn user(&self) -> Oid {
+        // Relaxed, as below: only the session's own thread of execution sets it.
+        Oid(self.user.load(Ordering::Relaxed))
+    }
+
+    /// Where it is told whose that are.
+    pub fn user_place(&self) -> Arc<AtomicU32> {
+        self.user.clone()
     }
 
     /// Whether this transaction has changed catalogs.
@@ -259,6 +281,30 @@ impl SessionCatalog {
         }
     }
 
+    /// Likewise one to look things up in.
+    ///
+    /// # Errors
+    /// `42501` where the current role may not.
+    pub fn usable_schema(&self, txn: &Txn, name: &str) -> Result<Option<Oid>> {
+        let schema = self.named_schema(txn, name)?;
+        if let Some(schema) = schema
+            && !self.may_use(txn, schema)?
+        {
+            return Err(no_privilege(Class::Schema, name));
+        }
+        Ok(schema)
+    }
+
+    /// Whether the current role may look things up in a schema.
+    pub fn may_use(&self, txn: &Txn, schema: Oid) -> Result<bool> {
+        let rights = self.rights(txn)?;
+        if rights.superuser || schema == PG_CATALOG || self.temporary() == Some(schema) {
+            return Ok(true);
+        }
+        let guard = txn.briefly(|| self.guard(txn, Class::Schema, schema))?;
+        Ok(guard.is_some_and(|guard| guard.privileges(&rights).0.has(Privileges::USAGE)))
+    }
+
     /// The schema of this session's temporary relations, once it has one.
     pub fn temporary(&self) -> Option<Oid> {
         // Relaxed, as below: only the session's own thread of execution sets it.
@@ -311,7 +357,7 @@ impl SessionCatalog {
         find: impl Fn(Oid) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
         if let Some(schema) = schema {
-            return self.named_schema(txn, schema)?.map_or(Ok(None), find);
+            return self.usable_schema(txn, schema)?.map_or(Ok(None), find);
         }
         for schema in &path.schemas {
             if let Some(found) = find(*schema)? {

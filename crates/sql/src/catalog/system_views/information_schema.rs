@@ -14,7 +14,8 @@ pub(super) static VIEWS: &[SystemView] = &[
          pg_catalog.pg_get_userbyid(n.nspowner) AS schema_owner, \
          NULL::name AS default_character_set_catalog, NULL::name AS default_character_set_schema, \
          NULL::name AS default_character_set_name, NULL::varchar AS sql_path \
-         FROM pg_catalog.pg_namespace n",
+         FROM pg_catalog.pg_namespace n WHERE pg_catalog.pg_has_role(n.nspowner, 'USAGE') \
+         OR pg_catalog.has_schema_privilege(n.oid, 'CREATE, USAGE')",
     ),
     of_schema(
         "tables",
@@ -28,14 +29,19 @@ pub(super) static VIEWS: &[SystemView] = &[
          CASE WHEN c.relkind IN ('r', 'p') THEN 'YES' ELSE 'NO' END AS is_insertable_into, \
          'NO'::varchar AS is_typed, NULL::varchar AS commit_action \
          FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.oid = c.relnamespace \
-         WHERE c.relkind IN ('r', 'v', 'f', 'p')",
+         WHERE c.relkind IN ('r', 'v', 'f', 'p') \
+         AND NOT pg_catalog.pg_is_other_temp_schema(n.oid) AND (pg_catalog.pg_has_role(c.relowner, 'USAGE') \
+         OR pg_catalog.has_table_privilege(c.oid, \
+         'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') \
+         OR pg_catalog.has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'))",
     ),
     of_schema(
         "columns",
         13295,
         "SELECT pg_catalog.current_database() AS table_catalog, n.nspname AS table_schema, \
          c.relname AS table_name, a.attname AS column_name, a.attnum::int4 AS ordinal_position, \
-         CASE WHEN a.attgenerated = '' THEN pg_catalog.pg_get_expr(d.adbin, d.adrelid) END \
+         CASE WHEN a.attgenerated = '' AND pg_catalog.pg_has_role(c.relowner, 'USAGE') \
+         THEN pg_catalog.pg_get_expr(d.adbin, d.adrelid) END \
          AS column_default, \
          CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable, \
          CASE WHEN t.typelem <> 0 AND t.typlen = -1 THEN 'ARRAY' \
@@ -87,7 +93,11 @@ pub(super) static VIEWS: &[SystemView] = &[
          LEFT JOIN pg_catalog.pg_sequence s ON s.seqrelid = p.objid \
          LEFT JOIN pg_catalog.pg_collation co ON co.oid = a.attcollation AND co.oid <> 100 \
          LEFT JOIN pg_catalog.pg_namespace nco ON nco.oid = co.collnamespace \
-         WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p')",
+         WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p') \
+         AND NOT pg_catalog.pg_is_other_temp_schema(n.oid) \
+         AND (pg_catalog.pg_has_role(c.relowner, 'USAGE') \
+         OR pg_catalog.has_column_privilege(c.oid, a.attnum, \
+         'SELECT, INSERT, UPDATE, REFERENCES'))",
     ),
     of_schema(
         "table_constraints",
@@ -106,14 +116,20 @@ pub(super) static VIEWS: &[SystemView] = &[
          JOIN pg_catalog.pg_class r ON r.oid = c.conrelid AND r.relkind IN ('r', 'p') \
          JOIN pg_catalog.pg_namespace nr ON nr.oid = r.relnamespace \
          LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.conindid \
-         WHERE c.contype NOT IN ('t', 'x') UNION ALL \
+         WHERE c.contype NOT IN ('t', 'x') AND (pg_catalog.pg_has_role(r.relowner, 'USAGE') \
+         OR pg_catalog.has_table_privilege(r.oid, \
+         'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') \
+         OR pg_catalog.has_any_column_privilege(r.oid, 'INSERT, UPDATE, REFERENCES')) UNION ALL \
          SELECT pg_catalog.current_database(), nr.nspname, \
          (nr.oid::text || '_' || r.oid::text || '_' || a.attnum::text || '_not_null')::name, \
          pg_catalog.current_database(), nr.nspname, r.relname, 'CHECK', 'NO', 'NO', 'YES', NULL \
          FROM pg_catalog.pg_attribute a \
          JOIN pg_catalog.pg_class r ON r.oid = a.attrelid AND r.relkind IN ('r', 'p') \
          JOIN pg_catalog.pg_namespace nr ON nr.oid = r.relnamespace \
-         WHERE a.attnotnull AND a.attnum > 0 AND NOT a.attisdropped",
+         WHERE a.attnotnull AND a.attnum > 0 AND NOT a.attisdropped AND (pg_catalog.pg_has_role(r.relowner, 'USAGE') \
+         OR pg_catalog.has_table_privilege(r.oid, \
+         'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') \
+         OR pg_catalog.has_any_column_privilege(r.oid, 'INSERT, UPDATE, REFERENCES'))",
     ),
     of_schema(
         "key_column_usage",
@@ -133,7 +149,10 @@ pub(super) static VIEWS: &[SystemView] = &[
          JOIN pg_catalog.pg_class r ON r.oid = c.conrelid AND r.relkind IN ('r', 'p') \
          JOIN pg_catalog.pg_namespace nr ON nr.oid = r.relnamespace \
          JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid AND a.attnum = ANY (c.conkey) \
-         WHERE c.contype IN ('p', 'u', 'f') AND NOT a.attisdropped",
+         WHERE c.contype IN ('p', 'u', 'f') AND NOT a.attisdropped \
+         AND (pg_catalog.pg_has_role(r.relowner, 'USAGE') \
+         OR pg_catalog.has_column_privilege(r.oid, a.attnum, \
+         'SELECT, INSERT, UPDATE, REFERENCES'))",
     ),
     of_schema(
         "referential_constraints",
@@ -155,7 +174,11 @@ pub(super) static VIEWS: &[SystemView] = &[
          LEFT JOIN pg_catalog.pg_constraint u ON u.conindid = c.conindid \
          AND u.conrelid = c.confrelid AND u.contype IN ('p', 'u') \
          LEFT JOIN pg_catalog.pg_namespace nu ON nu.oid = u.connamespace \
-         WHERE c.contype = 'f'",
+         JOIN pg_catalog.pg_class t ON t.oid = c.conrelid \
+         WHERE c.contype = 'f' AND (pg_catalog.pg_has_role(t.relowner, 'USAGE') \
+         OR pg_catalog.has_table_privilege(t.oid, \
+         'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') \
+         OR pg_catalog.has_any_column_privilege(t.oid, 'INSERT, UPDATE, REFERENCES'))",
     ),
     of_schema(
         "constraint_column_usage",
@@ -171,7 +194,8 @@ pub(super) static VIEWS: &[SystemView] = &[
          JOIN pg_catalog.pg_namespace nr ON nr.oid = r.relnamespace \
          JOIN pg_catalog.pg_attribute a ON a.attrelid = r.oid \
          AND a.attnum = ANY (CASE c.contype WHEN 'f' THEN c.confkey ELSE c.conkey END) \
-         WHERE c.contype IN ('c', 'p', 'u', 'f') AND NOT a.attisdropped",
+         WHERE c.contype IN ('c', 'p', 'u', 'f') AND NOT a.attisdropped \
+         AND pg_catalog.pg_has_role(r.relowner, 'USAGE')",
     ),
     of_schema(
         "check_constraints",
@@ -181,14 +205,16 @@ pub(super) static VIEWS: &[SystemView] = &[
          substr(pg_catalog.pg_get_constraintdef(c.oid), 7)::varchar AS check_clause \
          FROM pg_catalog.pg_constraint c \
          LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.connamespace \
-         WHERE c.contype = 'c' UNION ALL \
+         JOIN pg_catalog.pg_class k ON k.oid = c.conrelid \
+         WHERE c.contype = 'c' AND pg_catalog.pg_has_role(k.relowner, 'USAGE') UNION ALL \
          SELECT pg_catalog.current_database(), n.nspname, \
          (n.oid::text || '_' || r.oid::text || '_' || a.attnum::text || '_not_null')::name, \
          (a.attname || ' IS NOT NULL')::varchar \
          FROM pg_catalog.pg_attribute a \
          JOIN pg_catalog.pg_class r ON r.oid = a.attrelid AND r.relkind IN ('r', 'p') \
          JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace \
-         WHERE a.attnotnull AND a.attnum > 0 AND NOT a.attisdropped",
+         WHERE a.attnotnull AND a.attnum > 0 AND NOT a.attisdropped \
+         AND pg_catalog.pg_has_role(r.relowner, 'USAGE')",
     ),
     of_schema(
         "sequences",
@@ -204,17 +230,24 @@ pub(super) static VIEWS: &[SystemView] = &[
          JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relkind = 'S' \
          JOIN pg_catalog.pg_sequence s ON s.seqrelid = c.oid \
          WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend \
-         WHERE classid = 1259 AND objid = c.oid AND deptype = 'i')",
+         WHERE classid = 1259 AND objid = c.oid AND deptype = 'i') \
+         AND (pg_catalog.pg_has_role(c.relowner, 'USAGE') \
+         OR pg_catalog.has_sequence_privilege(c.oid, 'SELECT, UPDATE, USAGE'))",
     ),
     of_schema(
         "views",
         13483,
         "SELECT pg_catalog.current_database() AS table_catalog, n.nspname AS table_schema, \
-         c.relname AS table_name, pg_catalog.pg_get_viewdef(c.oid)::varchar AS view_definition, \
+         c.relname AS table_name, CASE WHEN pg_catalog.pg_has_role(c.relowner, 'USAGE') \
+         THEN pg_catalog.pg_get_viewdef(c.oid)::varchar END AS view_definition, \
          'NONE'::varchar AS check_option, 'NO'::varchar AS is_updatable, \
          'NO'::varchar AS is_insertable_into, 'NO'::varchar AS is_trigger_updatable, \
          'NO'::varchar AS is_trigger_deletable, 'NO'::varchar AS is_trigger_insertable_into \
          FROM pg_catalog.pg_namespace n \
-         JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid WHERE c.relkind = 'v'",
+         JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid WHERE c.relkind = 'v' \
+         AND (pg_catalog.pg_has_role(c.relowner, 'USAGE') \
+         OR pg_catalog.has_table_privilege(c.oid, \
+         'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') \
+         OR pg_catalog.has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'))",
     ),
 ];

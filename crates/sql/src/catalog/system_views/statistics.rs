@@ -65,7 +65,8 @@ pub(super) static VIEWS: &[SystemView] = &[
          s.stakind5 = 5 THEN s.stanumbers5 END AS elem_count_histogram FROM \
          pg_catalog.pg_statistic s JOIN pg_catalog.pg_class c ON c.oid = s.starelid JOIN \
          pg_catalog.pg_attribute a ON c.oid = a.attrelid AND a.attnum = s.staattnum LEFT JOIN \
-         pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE NOT a.attisdropped",
+         pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE NOT a.attisdropped \
+         AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'select')",
     ),
     view(
         "pg_catalog",

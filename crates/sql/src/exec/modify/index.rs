@@ -197,12 +197,22 @@ pub(in crate::exec) fn duplicate(
     values: &[Datum],
     cx: &mut Cx<'_>,
 ) -> SqlError {
-    sql_error!(
+    let error = sql_error!(
         UNIQUE_VIOLATION,
         "duplicate key value violates unique constraint \"{}\"",
         index.name
-    )
-    .with_detail(format!("Key {} already exists.", key_text(table, index, values, cx)))
+    );
+    // A key is told to who may read all of it.
+    let readable = cx.host.readable(table);
+    let is_told = readable.is_none_or(|readable| {
+        index.key_columns().all(|column| column.is_some_and(|c| readable.contains(&c)))
+    });
+    match is_told {
+        true => {
+            error.with_detail(format!("Key {} already exists.", key_text(table, index, values, cx)))
+        }
+        false => error,
+    }
     .with_table(&table.schema_name, &table.name)
     .with_constraint(&index.name)
 }

@@ -8,11 +8,12 @@ use storage::lock::LockTag;
 use storage::txn::Txn;
 use storage::vacuum::{Pace, Report, Unhurried};
 
-use crate::catalog::store::{Cluster, Instance, SessionCatalog};
+use crate::catalog::store::{BOOTSTRAP_SUPERUSER, Cluster, Instance, SessionCatalog};
 use crate::catalog::{TableDef, TableKind};
 use crate::error::Result;
 use crate::session::admit::settings_for;
 use crate::session::backend::Backend;
+use crate::session::identity::{Identity, Role};
 use crate::session::set::Values;
 use crate::types::{Datum, Oid};
 
@@ -114,14 +115,20 @@ pub(in crate::session) fn backend(
     instance: &Arc<Instance>,
     txn: Txn,
 ) -> Result<Backend> {
+    let catalog = Arc::new(SessionCatalog::new(Arc::clone(instance)));
     let user: &str = &cluster.superuser;
-    let mut values = Values::new(Values::table_defaults(), user, Arc::clone(&cluster.running));
+    let owner = Role { oid: BOOTSTRAP_SUPERUSER, name: Arc::from(user), superuser: true };
+    let mut values = Values::new(
+        Values::table_defaults(),
+        Identity { session: owner, role: None },
+        catalog.user_place(),
+        Arc::clone(&cluster.running),
+    );
     for (name, value) in cluster.session_settings().iter() {
         values.set_startup(name, value)?;
     }
-    values.take_stored(&settings_for(cluster, &txn, instance.database)?);
-    let catalog = Arc::new(SessionCatalog::new(Arc::clone(instance)));
+    values.take_stored(&settings_for(cluster, &txn, instance.database, Oid::INVALID)?);
     let instance = Arc::clone(instance);
     let none = Arc::from("");
-    Ok(Backend::new(txn, instance, catalog, values, none, Arc::from(user), Oid::INVALID, 0))
+    Ok(Backend::new(txn, instance, catalog, values, none, 0))
 }

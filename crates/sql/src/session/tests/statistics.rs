@@ -459,7 +459,7 @@ fn what_was_found_out_goes_with_a_columns_type() {
 #[test]
 fn only_superusers_reset_figures_and_read_settings_anew() {
     let mut bench = Bench::new();
-    let (cluster, user) = (&bench.cluster, bench.session.backend.user_oid);
+    let (cluster, user) = (&bench.cluster, bench.session.backend.user_oid());
     let txn = Txn::attach(cluster.engine().txns(), 0, 0).unwrap();
     txn.begin(Isolation::ReadCommitted);
     let role = names::role_by_oid(&cluster.shared, &txn, user).unwrap().unwrap();

@@ -3,13 +3,14 @@
 use storage::lock::LockMode;
 use syntax::ast::{AlterDatabase, AlterDatabaseAction, AlterOwner, ObjectName, RoleKind, RoleSpec};
 
+use crate::catalog::rights::Class;
 use crate::catalog::store::Found;
 use crate::error::{Result, bail, sql_error};
-use crate::types::{Array, Datum, Oid, TypeId};
+use crate::types::{Datum, Oid};
 
 use super::{Ddl, Options, in_use};
 use crate::catalog::ddl::DdlHost;
-use crate::catalog::store::row::{CatalogRow, RowBuilder};
+use crate::catalog::store::row::CatalogRow;
 
 impl Ddl<'_> {
     pub(in super::super) fn rename_database(&mut self, name: &str, new_name: &str) -> Result<()> {
@@ -64,8 +65,17 @@ impl Ddl<'_> {
         };
         let owner = self.role_of(&alter.new_owner)?;
         let found = self.known_database(name.last())?;
+        if found.row.oid("datdba") == owner {
+            return Ok(());
+        }
         self.must_own_database(&found)?;
-        self.change(&found, &[("datdba", Datum::Oid(owner))])
+        self.must_be_member_of(owner)?;
+        if !self.user_may("rolcreatedb")? {
+            bail!(INSUFFICIENT_PRIVILEGE, "permission denied to change owner of database");
+        }
+        self.give_row(Class::Database, &found, owner)?;
+        // Its owner is in pg_database_owner.
+        self.catalog.note_roles(self.txn())
     }
 
     /// The role that a new owner is named by.
@@ -73,9 +83,8 @@ impl Ddl<'_> {
         Ok(match &role.kind {
             RoleKind::Name(name) => self.role_named(name)?,
             RoleKind::Public => bail!(UNDEFINED_OBJECT, "role \"public\" does not exist"),
-            RoleKind::CurrentRole | RoleKind::CurrentUser | RoleKind::SessionUser => {
-                self.host.user()
-            }
+            RoleKind::CurrentRole | RoleKind::CurrentUser => self.host.user(),
+            RoleKind::SessionUser => self.host.session_user(),
         })
     }
 
@@ -94,7 +103,7 @@ impl Ddl<'_> {
     }
 
     /// The row of a database, which is neither dropped nor renamed until the transaction ends.
-    fn known_database(&self, name: &str) -> Result<Found> {
+    pub(in super::super) fn known_database(&self, name: &str) -> Result<Found> {
         let found = self.cluster()?.locked_database(self.txn(), name, LockMode::RowExclusive)?;
         found.ok_or_else(|| sql_error!(INVALID_CATALOG_NAME, "{}", missing(name)))
     }
@@ -112,32 +121,10 @@ pub fn change_database_settings(
     name: &str,
     change: impl FnOnce(Vec<String>) -> Result<Vec<String>>,
 ) -> Result<()> {
-    let ddl = Ddl::new(host);
+    let mut ddl = Ddl::new(host);
     let found = ddl.known_database(name)?;
     ddl.must_own_database(&found)?;
-    let (txn, store) = (ddl.txn(), ddl.store());
-    let database = Datum::Oid(found.row.oid("oid"));
-    let key = [database.clone(), Datum::Oid(Oid::INVALID)];
-    let old = store.find_one(txn, "pg_db_role_setting", SETTINGS_INDEX, &key)?;
-    let list = change(old.as_ref().map(|old| settings_of(&old.row)).unwrap_or_default())?;
-    let array = Array::from_elements(
-        TypeId::TEXT,
-        list.iter().map(|entry| Datum::text(entry.as_str())).collect(),
-    );
-    match (old, list.is_empty()) {
-        (Some(old), true) => store.delete(txn, "pg_db_role_setting", &old)?,
-        (Some(old), false) => {
-            let changes = [("setconfig", Datum::from(array))];
-            store.update_columns(txn, "pg_db_role_setting", &old, &changes)?;
-        }
-        (None, true) => {}
-        (None, false) => {
-            let row = RowBuilder::of("pg_db_role_setting").set("setdatabase", database);
-            let row = row.set("setconfig", array).build();
-            store.insert(txn, "pg_db_role_setting", &row)?;
-        }
-    }
-    Ok(txn.next_command()?)
+    ddl.replace_settings(found.row.oid("oid"), Oid::INVALID, change)
 }
 
 /// The index that settings are found by.

@@ -14,6 +14,7 @@ use base::interrupt::Interrupt;
 use storage::lock::LockMode;
 use syntax::ast::{CreateDatabase, DropDatabase};
 
+use crate::catalog::rights::{Class, role_row};
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::schema::catalog;
 use crate::catalog::store::{Cluster, Found};
@@ -50,11 +51,17 @@ impl Ddl<'_> {
         if !self.user_may("rolcreatedb")? {
             bail!(INSUFFICIENT_PRIVILEGE, "permission denied to create database");
         }
+        self.must_be_member_of(owner)?;
         let template_name = options.template.as_deref().unwrap_or(TEMPLATE1);
         let template = cluster.locked_database(self.txn(), template_name, LockMode::Share)?;
         let Some(template) = template else {
             bail!(INVALID_CATALOG_NAME, "template database \"{template_name}\" does not exist");
         };
+        if !template.row.bool("datistemplate")
+            && !self.rights()?.has_rights_of(template.row.oid("datdba"))
+        {
+            bail!(INSUFFICIENT_PRIVILEGE, "permission denied to copy database \"{template_name}\"");
+        }
         check_strategy(&options)?;
         check_locale(&options, template_name)?;
         self.check_tablespace(options.tablespace.as_deref())?;
@@ -177,27 +184,31 @@ impl Ddl<'_> {
     }
 
     /// Whether the session's role has a property, or is a superuser's.
-    fn user_may(&self, property: &str) -> Result<bool> {
-        let key = [Datum::Oid(self.host.user())];
-        let role = self.store().find_one(self.txn(), "pg_authid", "pg_authid_oid_index", &key)?;
+    pub(in super::super) fn user_may(&self, property: &str) -> Result<bool> {
+        let role = role_row(self.store(), self.txn(), self.host.user())?;
         Ok(role.is_some_and(|role| role.row.bool("rolsuper") || role.row.bool(property)))
     }
 
-    fn must_own_database(&self, database: &Found) -> Result<()> {
-        if database.row.oid("datdba") != self.host.user() && !self.user_may("rolsuper")? {
-            let name = database.row.text("datname");
-            bail!(INSUFFICIENT_PRIVILEGE, "must be owner of database {name}");
-        }
-        Ok(())
+    pub(in super::super) fn must_own_database(&self, database: &Found) -> Result<()> {
+        self.must_own_row(Class::Database, database)
     }
 
     /// Replaces the comment on a database.
     fn shared_comment(&mut self, database: Oid, text: Option<&str>) -> Result<()> {
-        let class = catalog("pg_database").oid;
-        let key = [Datum::Oid(database), Datum::Oid(class)];
+        self.comment_for_all(catalog("pg_database").oid, database, text)
+    }
+
+    /// Likewise on another object that all databases share.
+    pub(in super::super) fn comment_for_all(
+        &mut self,
+        class: Oid,
+        object: Oid,
+        text: Option<&str>,
+    ) -> Result<()> {
+        let key = [Datum::Oid(object), Datum::Oid(class)];
         self.delete_rows("pg_shdescription", "pg_shdescription_o_c_index", &key)?;
         if let Some(text) = text.filter(|text| !text.is_empty()) {
-            let row = RowBuilder::of("pg_shdescription").oid("objoid", database);
+            let row = RowBuilder::of("pg_shdescription").oid("objoid", object);
             let row = row.oid("classoid", class).set("description", text);
             self.store().insert(self.txn(), "pg_shdescription", &row.build())?;
         }

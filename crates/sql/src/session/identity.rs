@@ -1,0 +1,143 @@
+//! Who works in a session: SET SESSION AUTHORIZATION and SET ROLE.
+
+use std::sync::Arc;
+
+use crate::catalog::rights::READ_ALL_SETTINGS;
+use crate::error::{Result, bail};
+use crate::settings::{self, Context};
+use crate::types::Oid;
+
+use super::backend::Backend;
+use super::names;
+
+/// A role, as it was when it was named.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Role {
+    pub oid: Oid,
+    pub name: Arc<str>,
+    pub superuser: bool,
+}
+
+/// Whose session it is, and whose rights its statements have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Identity {
+    pub session: Role,
+    /// SET ROLE; without it they have the session's.
+    pub role: Option<Role>,
+}
+
+impl Identity {
+    /// Whose rights statements have.
+    pub fn current(&self) -> &Role {
+        self.role.as_ref().unwrap_or(&self.session)
+    }
+}
+
+/// Whether a setting is one of these two.
+pub(super) fn is_of_identity(name: &str) -> bool {
+    name.eq_ignore_ascii_case("role") || name.eq_ignore_ascii_case("session_authorization")
+}
+
+impl Backend {
+    /// The role whose rights statements have.
+    #[inline]
+    pub fn user_oid(&self) -> Oid {
+        self.catalog.user()
+    }
+
+    /// Sets `role` or `session_authorization`; `None` is DEFAULT.
+    pub(super) fn set_identity(
+        &mut self,
+        name: &str,
+        text: Option<&str>,
+        local: bool,
+    ) -> Result<()> {
+        let identity = match name.eq_ignore_ascii_case("role") {
+            true => self.with_role(text)?,
+            false => self.with_session_user(text)?,
+        };
+        self.values.set_identity(identity, local);
+        Ok(())
+    }
+
+    fn with_role(&self, text: Option<&str>) -> Result<Identity> {
+        let now = self.values.identity.clone();
+        let Some(name) = text else {
+            return Ok(Identity { role: self.values.first_identity().role.clone(), ..now });
+        };
+        if name == "none" {
+            return Ok(Identity { role: None, ..now });
+        }
+        let role = self.role_to_be(name)?;
+        if !self.catalog.rights_of(&self.txn, now.session.oid)?.is_member_of(role.oid) {
+            bail!(INSUFFICIENT_PRIVILEGE, "permission denied to set role \"{name}\"");
+        }
+        Ok(Identity { role: Some(role), ..now })
+    }
+
+    /// Who connected may become who it likes if it may do everything, and what it was at any time.
+    fn with_session_user(&self, text: Option<&str>) -> Result<Identity> {
+        let first = self.values.first_identity();
+        let Some(name) = text else {
+            return Ok(Identity { session: first.session.clone(), role: None });
+        };
+        let session = self.role_to_be(name)?;
+        if session.oid != first.session.oid && !first.session.superuser {
+            bail!(INSUFFICIENT_PRIVILEGE, "permission denied to set session authorization");
+        }
+        Ok(Identity { session, role: None })
+    }
+
+    fn role_to_be(&self, name: &str) -> Result<Role> {
+        let found = names::role(&self.instance.store, &self.txn, name)?;
+        let Some(found) = found else {
+            bail!(INVALID_PARAMETER_VALUE, "role \"{name}\" does not exist");
+        };
+        Ok(Role {
+            oid: found.row.oid("oid"),
+            name: name.into(),
+            superuser: found.row.bool("rolsuper"),
+        })
+    }
+}
+
+impl Backend {
+    /// Whether the current role may set a setting at all.
+    pub(super) fn may_set(&self, name: &str) -> Result<()> {
+        may_set(name, self.catalog.rights(&self.txn)?.superuser)
+    }
+
+    /// Whether the current role may know a setting.
+    pub(super) fn may_show(&self, name: &str) -> Result<()> {
+        let is_secret = SECRET.iter().any(|secret| secret.eq_ignore_ascii_case(name));
+        if is_secret && !self.has_rights_of(READ_ALL_SETTINGS)? {
+            bail!(
+                INSUFFICIENT_PRIVILEGE,
+                "must be superuser or have privileges of pg_read_all_settings to examine \"{name}\""
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Settings that tell of the machine.
+pub(super) const SECRET: &[&str] = &[
+    "config_file",
+    "data_directory",
+    "dynamic_library_path",
+    "hba_file",
+    "ident_file",
+    "log_directory",
+    "log_filename",
+    "unix_socket_directories",
+];
+
+/// Whether a role may set a setting at all.
+pub(super) fn may_set(name: &str, is_superuser: bool) -> Result<()> {
+    let Some(setting) = settings::find(name) else { return Ok(()) };
+    if setting.context == Context::Superuser && !is_superuser {
+        let name = setting.name;
+        bail!(INSUFFICIENT_PRIVILEGE, "permission denied to set parameter \"{name}\"");
+    }
+    Ok(())
+}
