@@ -192,7 +192,7 @@ reassign owned by ro_a to ro_b;
 drop owned by ro_a;
 reset role;
 reassign owned by ro_b to ro_a;
-select relname, relowner::regrole from pg_class where relname in ('ro_t', 't_a_seq', 'v') or relname = 't' order by 1;
+select relname, relowner::regrole from pg_class where relname = 'ro_t' or relnamespace = 'ro_s'::regnamespace order by 1;
 drop owned by ro_b;
 drop role ro_b;
 drop owned by ro_a;

@@ -58,12 +58,7 @@ impl Session {
             _ => return Err(SqlError::unsupported("this setting is not supported here")),
         };
         self.backend.may_set(name)?;
-        let name = match &value {
-            Some(_) if name.eq_ignore_ascii_case("role") => "role".to_owned(),
-            Some(value) => Values::check(name, value)?,
-            None => spelled(name),
-        };
-        Ok(ChangeOfSettings::One(name, value))
+        Ok(ChangeOfSettings::One(name.to_string(), value))
     }
 }
 
@@ -76,6 +71,11 @@ enum ChangeOfSettings {
 impl ChangeOfSettings {
     fn applied(&self, mut list: Vec<String>) -> Result<Vec<String>> {
         let ChangeOfSettings::One(name, value) = self else { return Ok(Vec::new()) };
+        let name = match value {
+            Some(_) if name.eq_ignore_ascii_case("role") => "role".to_owned(),
+            Some(value) => Values::check(name, value)?,
+            None => spelled(name),
+        };
         let of = |entry: &String| entry.split_once('=').is_some_and(|(n, _)| n == name);
         let at = list.iter().position(of);
         match (at, value) {

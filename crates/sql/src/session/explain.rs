@@ -72,7 +72,7 @@ impl Session {
                 ));
             }
         };
-        self.backend.admit(&planned)?;
+        self.backend.permit(&planned)?;
         let planning = base::clock::now().since(begun);
         let planning_used = usage::so_far() - before;
         let before = usage::so_far();

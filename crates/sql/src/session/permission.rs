@@ -20,6 +20,12 @@ impl Backend {
     #[inline]
     pub(super) fn admit(&self, planned: &Planned) -> Result<()> {
         self.refuse_if_read_only(planned)?;
+        self.permit(planned)
+    }
+
+    /// Refuses a plan that the current role may not run.
+    #[inline]
+    pub(super) fn permit(&self, planned: &Planned) -> Result<()> {
         match planned.is_allowed_to(self.user_oid()) {
             true => Ok(()),
             false => self.look_into(planned),

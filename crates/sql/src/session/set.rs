@@ -164,6 +164,8 @@ impl Values {
             values.applied(i);
         }
         values.identity_applied();
+        // The client is told all of them when it connects.
+        values.untold.clear();
         values
     }
 

@@ -109,6 +109,7 @@ impl Ddl<'_> {
 
     /// Whoever gives something away may do so only to a role that it could become.
     pub(super) fn must_be_member_of(&self, role: Oid) -> Result<()> {
+        self.hold_role(role)?;
         if self.rights()?.is_member_of(role) {
             return Ok(());
         }

@@ -88,7 +88,6 @@ const RESTRICTED: &[(&str, &[Oid])] = &[
     ("pg_get_wal_records_info_till_end_of_wal", &[READ_SERVER_FILES]),
     ("pg_get_wal_stats", &[READ_SERVER_FILES]),
     ("pg_get_wal_stats_till_end_of_wal", &[READ_SERVER_FILES]),
-    ("pg_get_multixact_stats", &[READ_ALL_STATS]),
     ("autoprewarm_dump_now", &[]),
     ("bt_index_check", &[]),
     ("bt_index_parent_check", &[]),

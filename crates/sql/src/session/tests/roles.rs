@@ -253,7 +253,7 @@ fn a_role_without_rights_can_do_nothing() {
     }
     assert!(run(&mut bob, "BEGIN; LOCK TABLE t").contains("42501"));
     run(&mut bob, "ROLLBACK");
-    let said = run(&mut bob, "VACUUM t; ANALYZE t");
+    let said = run(&mut bob, "VACUUM t");
     assert!(
         said.contains("WARNING: skipping \"t\" --- only table or database owner can vacuum it")
     );

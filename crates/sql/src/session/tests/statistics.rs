@@ -4,11 +4,8 @@ use base::rank::Rank;
 use base::usage::Role;
 use base::{BlockNo, Fork, RelId};
 use storage::EngineConfig;
-use storage::txn::{Isolation, Txn};
 
 use super::Bench;
-use crate::session::names;
-use crate::types::Datum;
 
 /// One row of a query, without its tag.
 fn row(bench: &mut Bench, sql: &str) -> String {
@@ -459,13 +456,7 @@ fn what_was_found_out_goes_with_a_columns_type() {
 #[test]
 fn only_superusers_reset_figures_and_read_settings_anew() {
     let mut bench = Bench::new();
-    let (cluster, user) = (&bench.cluster, bench.session.backend.user_oid());
-    let txn = Txn::attach(cluster.engine().txns(), 0, 0).unwrap();
-    txn.begin(Isolation::ReadCommitted);
-    let role = names::role_by_oid(&cluster.shared, &txn, user).unwrap().unwrap();
-    let mere = [("rolsuper", Datum::Bool(false))];
-    cluster.shared.update_columns(&txn, "pg_authid", &role, &mere).unwrap();
-    txn.commit().unwrap();
+    bench.run("CREATE ROLE mere; SET ROLE mere");
     let stats = "SELECT num_mxids IS NULL, oldest_multixact IS NULL FROM pg_get_multixact_stats()";
     assert_eq!(row(&mut bench, stats), "t|t", "other people's figures");
     for call in [

@@ -117,6 +117,7 @@ impl Ddl<'_> {
 
     /// The access list of a new object of a role; null where nothing is said.
     pub(in super::super) fn new_acl(&self, class: Class, owner: Oid, schema: Oid) -> Result<Datum> {
+        self.hold_role(owner)?;
         let (txn, store) = (self.txn(), self.store());
         let said = |schema: Oid| -> Result<Option<Acl>> {
             let key = [Datum::Oid(owner), Datum::Oid(schema), Datum::Char(letter(class))];

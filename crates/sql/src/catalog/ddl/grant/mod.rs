@@ -6,11 +6,11 @@
 mod defaults;
 mod targets;
 
-use storage::lock::LockMode;
 use syntax::ast::{Grant, ObjectKind, RoleKind, RoleSpec};
 
 use crate::catalog::TableDef;
 use crate::catalog::rights::{Class, Guard, Rights, no_privilege};
+use crate::catalog::store::Found;
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::acl::{Acl, AclItem, Behavior, Privileges};
 use crate::types::{Datum, Oid};
@@ -84,9 +84,7 @@ impl Ddl<'_> {
                 _ => self.role_of(role)?,
             };
             if oid.is_valid() {
-                self.lock_role(oid, LockMode::AccessShare)?;
-                // It may have gone while that was waited for.
-                self.role_of(role)?;
+                self.hold_role(oid)?;
             }
             grantees.push(oid);
         }
@@ -94,7 +92,7 @@ impl Ddl<'_> {
     }
 
     fn grant_on_object(&mut self, oid: Oid, class: Class, given: &Given) -> Result<()> {
-        let guard = self.guard(class, oid)?;
+        let (found, guard) = self.guarded(class, oid)?;
         if class == Class::Type && self.is_array_type(oid)? {
             return Err(sql_error!(
                 INVALID_GRANT_OPERATION,
@@ -111,19 +109,26 @@ impl Ddl<'_> {
             self.restricted(&names, wanted, may, has_any)?
         };
         given.apply(&mut acl, privileges, grantor, guard.owner)?;
-        self.write_acl(class, oid, &acl)?;
+        self.write_acl(class, &found, &acl)?;
         self.changed(oid)
     }
 
-    /// Writes an object's access list.
-    fn write_acl(&mut self, class: Class, oid: Oid, acl: &Acl) -> Result<()> {
+    /// An object's row, and what guards it by that.
+    fn guarded(&self, class: Class, oid: Oid) -> Result<(Found, Guard)> {
         let (txn, store) = (self.txn(), self.store());
         let found = store.find_one(txn, class.table(), class.oid_index(), &[Datum::Oid(oid)])?;
         let missing = || sql_error!(INTERNAL_ERROR, "{} {oid} is gone", class.word());
         let found = found.ok_or_else(missing)?;
+        let guard = self.catalog.guard_of(txn, class, &found.row)?;
+        Ok((found, guard))
+    }
+
+    /// Writes an object's access list into the row that it was read from: who has changed that meanwhile is not
+    /// overwritten.
+    fn write_acl(&self, class: Class, found: &Found, acl: &Acl) -> Result<()> {
         let changes = [(class.acl_column(), acl.datum())];
-        store.update_columns(txn, class.table(), &found, &changes)?;
-        Ok(txn.next_command()?)
+        self.store().update_columns(self.txn(), class.table(), found, &changes)?;
+        Ok(self.txn().next_command()?)
     }
 
     fn is_array_type(&self, oid: Oid) -> Result<bool> {
@@ -184,7 +189,7 @@ impl Ddl<'_> {
 
     fn grant_on_relation(&mut self, oid: Oid, said: Class, given: &Given) -> Result<()> {
         let table = self.table(oid)?;
-        let guard = self.guard(Class::Table, oid)?;
+        let (found, guard) = self.guarded(Class::Table, oid)?;
         let (class, name) = (guard.class, &guard.name);
         match class {
             Class::Index => bail!(WRONG_OBJECT_TYPE, "\"{name}\" is an index"),
@@ -217,7 +222,7 @@ impl Ddl<'_> {
                 self.restricted(&names, wanted, may, has_any)?
             };
             given.apply(&mut acl, privileges, grantor, guard.owner)?;
-            self.write_acl(Class::Table, oid, &acl)?;
+            self.write_acl(Class::Table, &found, &acl)?;
         }
         // What is taken of the whole is taken of its columns.
         let taken = wanted.and(Privileges::OF_COLUMN);
@@ -247,7 +252,11 @@ impl Ddl<'_> {
         wanted: Privileges,
         given: &Given,
     ) -> Result<()> {
-        let before = table.columns[column].acl.as_deref().cloned();
+        let key = [Datum::Oid(table.oid), Datum::Int2(column as i16 + 1)];
+        let (catalog, index) = ("pg_attribute", "pg_attribute_relid_attnum_index");
+        let found = self.store().find_one(self.txn(), catalog, index, &key)?;
+        let Some(found) = found else { return Ok(()) };
+        let before = self.store().acl_of(self.txn(), &found.row, "attacl")?;
         let mut acl = before.clone().unwrap_or_default();
         let mut both = of_table.clone();
         both.items.extend(acl.items.iter().copied());
@@ -269,7 +278,7 @@ impl Ddl<'_> {
         if before.is_none() && value.is_null() {
             return Ok(());
         }
-        self.update_attribute(table.oid, column as i16 + 1, &[("attacl", value)])?;
+        self.store().update_columns(self.txn(), catalog, &found, &[("attacl", value)])?;
         Ok(self.txn().next_command()?)
     }
 }

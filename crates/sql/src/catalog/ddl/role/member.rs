@@ -72,6 +72,9 @@ impl Ddl<'_> {
         if members.is_empty() {
             return Ok(());
         }
+        for held in members.iter().chain([&role]) {
+            self.hold_role(*held)?;
+        }
         self.must_administer(role)?;
         let name = self.name_of(role)?;
         if role == DATABASE_OWNER {

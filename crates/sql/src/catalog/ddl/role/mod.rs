@@ -13,9 +13,9 @@ use syntax::ast::{
 
 use crate::bind::at;
 use crate::catalog::rights::role_row;
-use crate::catalog::store::Found;
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::schema::catalog;
+use crate::catalog::store::{BOOTSTRAP_SUPERUSER, Found};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Datum, Oid, TypeId};
 
@@ -352,6 +352,19 @@ impl Ddl<'_> {
 
     fn roles_of(&mut self, roles: &[RoleSpec]) -> Result<Vec<Oid>> {
         roles.iter().map(|role| self.role_of(role)).collect()
+    }
+
+    /// Keeps a role from being dropped until the transaction ends: it is about to have something.
+    pub(super) fn hold_role(&self, role: Oid) -> Result<()> {
+        // The one that made the directory stays.
+        if role == BOOTSTRAP_SUPERUSER {
+            return Ok(());
+        }
+        self.lock_role(role, LockMode::AccessShare)?;
+        match role_row(self.store(), self.txn(), role)? {
+            Some(_) => Ok(()),
+            None => bail!(UNDEFINED_OBJECT, "role {role} was concurrently dropped"),
+        }
     }
 
     /// Whoever gives something to a role keeps it from being dropped meanwhile.
