@@ -312,7 +312,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
             let ids = super::xacts::running(args)?;
             return Ok(Box::new(ids.into_iter().map(Ok)));
         }
-        "aclexplode" => super::privileges::exploded(&args[0])?,
+        "aclexplode" => super::privileges::exploded(b, &args[0])?,
         "pg_ls_waldir" => super::wal::files(b)?,
         "pg_get_keywords" => super::keywords::all(),
         "pg_timezone_names" => super::zones::names(b),

@@ -26,8 +26,8 @@ pub(super) fn call(b: &mut Backend, func: &Function, args: &[Datum]) -> Result<O
         "has_column_privilege" => (Class::Table, 4),
         "pg_has_role" => return has_role(b, func, args).map(Some),
         "makeaclitem" => return make_item(args).map(Some),
-        "aclcontains" => return contains(args).map(Some),
-        "aclitemeq" => return Ok(Some((item(&args[0])? == item(&args[1])?).into())),
+        "aclcontains" => return contains(b, args).map(Some),
+        "aclitemeq" => return Ok(Some((item(b, &args[0])? == item(b, &args[1])?).into())),
         _ => return Ok(None),
     };
     let (role, rest) = match args.len() == with_role {
@@ -248,11 +248,8 @@ fn has_role(b: &Backend, func: &Function, args: &[Datum]) -> Result<Datum> {
     Ok(false.into())
 }
 
-fn item(value: &Datum) -> Result<AclItem> {
-    let mut acl = Acl::from_datum(
-        &crate::types::Array::from_elements(TypeId::ACLITEM, vec![value.clone()]).into(),
-    )?;
-    Ok(acl.items.remove(0))
+fn item(b: &Backend, value: &Datum) -> Result<AclItem> {
+    AclItem::parse(value.as_text().as_str(), b)
 }
 
 /// `makeaclitem(grantee, grantor, privileges, is_grantable)`.
@@ -270,8 +267,8 @@ fn make_item(args: &[Datum]) -> Result<Datum> {
 }
 
 /// `aclitem[] @> aclitem`.
-fn contains(args: &[Datum]) -> Result<Datum> {
-    let (acl, wanted) = (Acl::from_datum(&args[0])?, item(&args[1])?);
+fn contains(b: &Backend, args: &[Datum]) -> Result<Datum> {
+    let (acl, wanted) = (Acl::from_datum(&args[0], b)?, item(b, &args[1])?);
     let has = |own: &AclItem| {
         own.grantee == wanted.grantee
             && own.grantor == wanted.grantor
@@ -282,8 +279,8 @@ fn contains(args: &[Datum]) -> Result<Datum> {
 }
 
 /// The rows of `aclexplode`.
-pub(super) fn exploded(list: &Datum) -> Result<Vec<Vec<Datum>>> {
-    let acl = Acl::from_datum(list)?;
+pub(super) fn exploded(b: &Backend, list: &Datum) -> Result<Vec<Vec<Datum>>> {
+    let acl = Acl::from_datum(list, b)?;
     let rows = acl.items.iter().flat_map(|item| {
         item.privileges.each().map(|one| {
             vec![

@@ -5,7 +5,7 @@
 //! shown, and read, has names: `ann=r*w/postgres`.
 
 use super::{Array, Datum, Names, Oid, TypeId};
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, bail, sql_error};
 use syntax::deparse::quote_ident;
 
 /// A set of privileges.
@@ -298,19 +298,16 @@ impl Acl {
         Array::from_elements(TypeId::ACLITEM, items).into()
     }
 
-    /// From such a value.
+    /// From such a value, whose items may have names where they are of before there were privileges.
     ///
     /// # Errors
-    /// It has nulls, or more than one dimension.
-    pub fn from_datum(value: &Datum) -> Result<Acl> {
-        let elements = &value.as_array().elements;
+    /// It has nulls.
+    pub fn from_datum(value: &Datum, names: &dyn Names) -> Result<Acl> {
         let item = |element: &Datum| match element {
-            Datum::Text(text) => AclItem::from_stored(text.as_str()).ok_or_else(|| {
-                SqlError::internal(format!("an access list has an item that is none: {text}"))
-            }),
+            Datum::Text(text) => AclItem::parse(text.as_str(), names),
             _ => Err(sql_error!(NULL_VALUE_NOT_ALLOWED, "ACL arrays must not contain null values")),
         };
-        Ok(Acl { items: elements.iter().map(item).collect::<Result<_>>()? })
+        Ok(Acl { items: value.as_array().elements.iter().map(item).collect::<Result<_>>()? })
     }
 
     /// Gives more.
