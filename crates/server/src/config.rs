@@ -155,6 +155,7 @@ impl Config {
             reserved_connections: number("superuser_reserved_connections") as usize,
             authentication: match self.value("authentication").as_text() {
                 "trust" => Authentication::Trust,
+                "scram-sha-256" => Authentication::Scram,
                 _ => Authentication::Peer,
             },
             authentication_timeout: Duration::from_secs(number("authentication_timeout") as u64),

@@ -100,7 +100,8 @@ impl Server {
         let (socket, unix) = unix.unzip();
         let doors: Vec<_> =
             (0..options.workers.max(1)).map(|_| Arc::new(Door::default())).collect();
-        let shared = Arc::new(Shared::new(database, options, doors));
+        let shared = Shared::new(database, options, doors);
+        let shared = Arc::new(shared.map_err(|error| StartError::new(error.message()))?);
         // Weak: what is shared keeps the database.
         let sessions = Arc::downgrade(&shared);
         shared.database.cluster().set_signal(move |process, how| {

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a client that comes over the network shows who it is. One that comes through the unix
-/// socket shows it by the user that runs it, unless everybody is trusted.
+/// How clients show who they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authentication {
-    /// Unix socket: the name of the client's user must be the role's name. Network: refused.
+    /// Unix socket: the name of the client's user must be the role's name. Network: [`Authentication::Scram`].
     #[default]
     Peer,
+    /// Everybody has to know the role's password; it does not travel (SCRAM-SHA-256).
+    Scram,
     /// Everybody is whoever they say they are.
     Trust,
 }

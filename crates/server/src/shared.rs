@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use base::interrupt::Interrupt;
+use sql::error::SqlError;
 use sql::types::Oid;
 use storage::wal::Wal;
 
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     taken: AtomicUsize,
     pub(crate) pollers: Arc<Pollers>,
     pub(crate) affinity: Affinity,
+    /// Nobody else knows it; see [`Shared::secret`].
+    secret: [u8; 32],
 }
 
 /// What all workers know of a session.
@@ -43,14 +46,35 @@ struct Known {
 }
 
 impl Shared {
-    pub(crate) fn new(database: Arc<Database>, options: Options, doors: Vec<Arc<Door>>) -> Self {
+    pub(crate) fn new(
+        database: Arc<Database>,
+        options: Options,
+        doors: Vec<Arc<Door>>,
+    ) -> Result<Self, SqlError> {
         let session_settings = Mutex::new(options.session_settings.clone().into());
         let sessions = Mutex::default();
         let taken = AtomicUsize::new(0);
         let pollers = Pollers::new(std::thread::available_parallelism().map_or(1, usize::from));
         let workers = if options.connection_affinity { doors.len() } else { 1 };
         let affinity = Affinity::new(workers);
-        Shared { database, options, session_settings, doors, sessions, taken, pollers, affinity }
+        let mut secret = [0; 32];
+        sql::password::fill(&mut secret)?;
+        Ok(Shared {
+            database,
+            options,
+            session_settings,
+            doors,
+            sessions,
+            taken,
+            pollers,
+            affinity,
+            secret,
+        })
+    }
+
+    /// What is made up for clients that ask to be somebody who is not there is made up out of this.
+    pub(crate) fn secret(&self) -> &[u8] {
+        &self.secret
     }
 
     pub(crate) fn wal(&self) -> &Wal {

@@ -61,8 +61,10 @@ pub(crate) struct Connection {
 enum Phase {
     /// Its first packet has not come.
     Startup,
-    /// A fiber looks at who it is and opens its session.
+    /// A fiber looks at who it is and opens its session, or asks for a proof.
     Opening,
+    /// The client is to show who it is.
+    Proving,
     /// A session.
     Open,
     /// A fiber closes the session, or is to.
@@ -205,14 +207,19 @@ impl Connection {
                 Phase::Ending if self.seat().has_place() => ready!(self.end_later(context)),
                 Phase::Ending => self.drain(),
                 Phase::Opening if self.seat().session.is_some() => self.opened(),
+                Phase::Opening if self.seat().awaits_proof() => self.phase = Phase::Proving,
                 Phase::Opening => self.end(),
-                Phase::Startup | Phase::Open if self.seat().closing => self.end(),
+                Phase::Startup | Phase::Proving | Phase::Open if self.seat().closing => self.end(),
                 _ if self.link.hung_up.get() || self.out_of_patience(context) => self.end(),
                 _ if self.link.terminated.get() => {
                     self.say_goodbye(interrupted(Interrupt::Terminate))
                 }
                 Phase::Startup if self.meet() => {}
                 Phase::Open if self.has_message() => self.start(Turn::Messages),
+                Phase::Proving if self.has_message() => {
+                    self.phase = Phase::Opening;
+                    self.start(Turn::Proof);
+                }
                 _ => match self.read(context) {
                     Poll::Ready(Ok(0)) => self.heard_all(),
                     Poll::Ready(Ok(_)) => {}

@@ -169,6 +169,26 @@ impl Client {
         }
     }
 
+    /// What the server asks for next to know who this is, as it stands in the message behind the code; or what it says
+    /// instead.
+    pub fn next_request(&mut self) -> Result<(u32, Vec<u8>), String> {
+        loop {
+            if let Split::Frame(frame) = frame::split_reply(&self.input).unwrap() {
+                if frame.tag != b'R' {
+                    return Err(self.until_ready());
+                }
+                let (code, said) = frame.body.split_first_chunk().unwrap();
+                let request = (u32::from_be_bytes(*code), said.to_vec());
+                let size = frame.size();
+                self.input.drain(..size);
+                return Ok(request);
+            }
+            if self.receive() == 0 {
+                return Err("hung up".to_owned());
+            }
+        }
+    }
+
     /// One byte that is no message, as the answer to a request for encryption.
     pub fn next_byte(&mut self) -> u8 {
         let mut byte = [0];

@@ -19,6 +19,7 @@ mod gated;
 mod log;
 mod moody;
 mod nesting;
+mod passwords;
 mod protocol;
 mod reported;
 mod sessions;

@@ -145,13 +145,6 @@ fn peers_are_who_the_system_says() {
         house.stranger().try_start(&[("user", "somebody")]),
         "FATAL 28000 Peer authentication failed for user \"somebody\""
     );
-    let address = house.server().addresses()[0];
-    assert_eq!(
-        Client::tcp(address).try_start(&[("user", &name)]),
-        format!(
-            "FATAL 28000 connections over TCP are refused: host \"127.0.0.1\", user \"{name}\""
-        )
-    );
 }
 
 #[test]

@@ -6,8 +6,9 @@ use storage::lock::LockMode;
 use storage::txn::Txn;
 
 use crate::catalog::ddl::{SETTINGS_INDEX, settings_of};
-use crate::catalog::store::{Cluster, Instance, Presence};
-use crate::error::{Result, bail};
+use crate::catalog::store::{BOOTSTRAP_SUPERUSER, Cluster, Instance, Presence};
+use crate::error::{Result, bail, sql_error};
+use crate::password::{self, Verifier};
 use crate::types::{Datum, Oid};
 
 use super::names;
@@ -58,6 +59,40 @@ pub(super) fn admit(
     let instance = cluster.database(oid);
     let settings = settings_for(cluster, txn, oid)?;
     Ok(Admitted { instance, presence, role, is_superuser, settings })
+}
+
+/// What `pg_authid` keeps of a role's password: a verifier, or why there is none, to the log.
+pub(super) fn password_of(
+    cluster: &Cluster,
+    txn: &Txn,
+    user: &str,
+) -> Result<std::result::Result<Verifier, &'static str>> {
+    let Some(role) = names::role(&cluster.shared, txn, user)? else {
+        return Ok(Err("there is no such role"));
+    };
+    let kept = match role.row.get("rolpassword") {
+        Datum::Null => return Ok(Err("the role has no password")),
+        kept => kept.as_text(),
+    };
+    let until = role.row.get("rolvaliduntil");
+    if !until.is_null() && until.as_timestamptz() < super::stamp() {
+        return Ok(Err("the role's password has expired"));
+    }
+    let known = Verifier::parse(kept);
+    Ok(known.ok_or("the role's password is kept as an MD5 sum and must be set again"))
+}
+
+/// Gives the role that the directory was made with a password, if it has none; whether it did.
+pub(super) fn first_password(cluster: &Cluster, txn: &Txn, text: &str) -> Result<bool> {
+    let store = &cluster.shared;
+    let role = names::role_by_oid(store, txn, BOOTSTRAP_SUPERUSER)?;
+    let role = role.ok_or_else(|| sql_error!(DATA_CORRUPTED, "the directory has no superuser"))?;
+    let Some(kept) = password::stored(text)?.filter(|_| role.row.get("rolpassword").is_null())
+    else {
+        return Ok(false);
+    };
+    store.update_columns(txn, "pg_authid", &role, &[("rolpassword", Datum::text(kept))])?;
+    Ok(true)
 }
 
 /// The settings that a session of a database begins with, as `name=value`.

@@ -33,6 +33,7 @@ mod owner;
 pub mod reindex;
 mod rename;
 mod rework;
+mod role;
 mod schema;
 pub mod sequence;
 mod truncate;
@@ -194,6 +195,7 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
         Statement::DropDatabase(s) => ddl.drop_database(s).map(|()| tag("DROP DATABASE")),
         Statement::AlterDatabase(s) => ddl.alter_database(s).map(|()| tag("ALTER DATABASE")),
         Statement::AlterOwner(s) => return ddl.alter_owner(s),
+        Statement::AlterRole(s) => ddl.alter_role(s).map(|()| tag("ALTER ROLE")),
         Statement::Drop(s) => ddl.drop(s),
         Statement::Rename(s) => ddl.rename(s),
         Statement::Truncate(s) => ddl.truncate(s).map(|()| tag("TRUNCATE TABLE")),

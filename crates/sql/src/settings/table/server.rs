@@ -8,9 +8,10 @@ pub(super) const SETTINGS: &[Setting] = &[
     choice(
         "authentication",
         "peer",
-        &["peer", "trust"],
+        &["peer", "scram-sha-256", "trust"],
         Start,
-        "How clients show who they are: by the operating system's user, or not at all.",
+        "How clients show who they are: on the unix socket by the operating system's user and over TCP by password, by \
+         password on both, or not at all.",
     ),
     number("authentication_timeout", 60, (1, 600), Unit::Seconds, Start, "Time for a login."),
     flag("integer_datetimes", true, Internal, "Whether times are stored as integers."),
