@@ -13,6 +13,7 @@ mod busy_poll;
 pub mod config;
 mod connection;
 mod database;
+mod encryption;
 mod gate;
 mod limits;
 mod listen;
@@ -45,6 +46,7 @@ use tokio::time::MissedTickBehavior;
 use wire::backend::Replies;
 
 pub use database::Database;
+pub use encryption::Encryption;
 pub use limits::raise_open_files;
 pub use options::{Authentication, Options};
 pub use panics::install_hook;
@@ -151,6 +153,10 @@ impl Server {
     pub fn reload(&self, config: &config::Config) {
         self.shared.database.reload(config);
         self.shared.set_session_settings(config.session_settings().into());
+        match Encryption::load(config, &self.shared.options.data) {
+            Ok(encryption) => self.shared.set_encryption(encryption),
+            Err(fault) => base::log!("encryption stays as it is: {fault}"),
+        }
     }
 
     /// Takes no more clients, ends every session with `57P01`, and returns when all is over. What

@@ -2,7 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::encryption::Encryption;
 
 /// How clients show who they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +44,8 @@ pub struct Options {
     pub reserved_connections: usize,
     /// How clients show who they are.
     pub authentication: Authentication,
+    /// What connections over TCP are encrypted by, if the client asks for it.
+    pub encryption: Option<Arc<Encryption>>,
     /// How long a client may take to say who it is.
     pub authentication_timeout: Duration,
     /// Settings that new sessions begin with, by name.

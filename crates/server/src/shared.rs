@@ -15,6 +15,7 @@ use crate::affinity::{Affinity, Move};
 use crate::busy_poll::Pollers;
 use crate::connection::Guest;
 use crate::database::Database;
+use crate::encryption::Encryption;
 use crate::worker::{Door, Order};
 
 /// Settings that new sessions begin with, where the configuration says something about them.
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     /// What new sessions begin with; changes when the configuration is read again.
     session_settings: Mutex<SessionSettings>,
+    /// What new connections are encrypted by; changes likewise.
+    encryption: Mutex<Option<Arc<Encryption>>>,
     doors: Vec<Arc<Door>>,
     /// By process number.
     sessions: Mutex<BTreeMap<i32, Known>>,
@@ -52,6 +55,7 @@ impl Shared {
         doors: Vec<Arc<Door>>,
     ) -> Result<Self, SqlError> {
         let session_settings = Mutex::new(options.session_settings.clone().into());
+        let encryption = Mutex::new(options.encryption.clone());
         let sessions = Mutex::default();
         let taken = AtomicUsize::new(0);
         let pollers = Pollers::new(std::thread::available_parallelism().map_or(1, usize::from));
@@ -63,6 +67,7 @@ impl Shared {
             database,
             options,
             session_settings,
+            encryption,
             doors,
             sessions,
             taken,
@@ -89,6 +94,16 @@ impl Shared {
     /// Changes what new sessions begin with.
     pub(crate) fn set_session_settings(&self, settings: SessionSettings) {
         *self.session_settings.lock().expect("no code panics under it") = settings;
+    }
+
+    /// What new connections are encrypted by, if they can be.
+    pub(crate) fn encryption(&self) -> Option<Arc<Encryption>> {
+        self.encryption.lock().expect("no code panics under it").clone()
+    }
+
+    /// Changes what new connections are encrypted by.
+    pub(crate) fn set_encryption(&self, encryption: Option<Arc<Encryption>>) {
+        *self.encryption.lock().expect("no code panics under it") = encryption;
     }
 
     /// Takes one of the places for sessions, if there is one.

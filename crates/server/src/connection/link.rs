@@ -217,6 +217,11 @@ impl Link {
         self.writer.borrow().descriptor()
     }
 
+    /// Whether what is written to it is encrypted.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.writer.borrow().is_encrypted()
+    }
+
     /// Whether task or fiber wait until more has been sent.
     pub(crate) fn waits_for_room(&self) -> bool {
         self.draining.get() || self.mail_waits.get() || self.wants.get() == Wants::Room

@@ -9,6 +9,7 @@ mod guest;
 mod link;
 mod outbox;
 mod socket;
+mod tls;
 
 use std::io;
 use std::pin::Pin;
@@ -45,7 +46,7 @@ pub(crate) struct Connection {
     /// The session; away while a fiber runs.
     seat: Option<Box<Seat>>,
     phase: Phase,
-    refused: Refused,
+    asked: Asked,
     /// Ends the connection if its client has not said who it is by then.
     patience: Option<Pin<Box<Sleep>>>,
     /// Bytes that were left to send at the last turn, of a connection that ends.
@@ -61,6 +62,10 @@ pub(crate) struct Connection {
 enum Phase {
     /// Its first packet has not come.
     Startup,
+    /// It is told that it may encrypt, or has begun to.
+    Encrypting(Began),
+    /// The two agree on keys.
+    Agreeing(Began),
     /// A fiber looks at who it is and opens its session, or asks for a proof.
     Opening,
     /// The client is to show who it is.
@@ -73,12 +78,24 @@ enum Phase {
     Draining,
 }
 
-/// The kinds of encryption that a client has asked for in vain.
+/// The kinds of encryption that a client has asked for.
 #[derive(Default)]
-struct Refused {
+struct Asked {
     tls: bool,
     gss: bool,
 }
+
+/// How a client has come to encrypt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Began {
+    /// It has asked for it, and was told to go on.
+    Asked,
+    /// From its first byte on.
+    AtOnce,
+}
+
+/// A byte that no first packet begins with, but a client that encrypts from the first byte on.
+const TLS_HANDSHAKE: u8 = 0x16;
 
 /// How a connection's time with a worker ends.
 enum End {
@@ -116,7 +133,7 @@ impl Connection {
             input: Vec::new(),
             seat: Some(Box::new(seat)),
             phase,
-            refused: Refused::default(),
+            asked: Asked::default(),
             patience: None,
             undrained: 0,
             idle_until: None,
@@ -161,7 +178,9 @@ impl Connection {
             self.link.destination.set(None);
             return None;
         }
-        let may = self.phase == Phase::Open && !self.input.is_empty() && self.link.is_at_rest();
+        // Keys stay where they are.
+        let can = self.phase == Phase::Open && !self.reader.is_encrypted();
+        let may = can && !self.input.is_empty() && self.link.is_at_rest();
         (may && self.seat.as_ref().is_some_and(|seat| seat.is_at_rest())).then_some(to)
     }
 
@@ -211,6 +230,11 @@ impl Connection {
                 Phase::Opening => self.end(),
                 Phase::Startup | Phase::Proving | Phase::Open if self.seat().closing => self.end(),
                 _ if self.link.hung_up.get() || self.out_of_patience(context) => self.end(),
+                Phase::Encrypting(_) if !self.link.outbox.borrow().is_empty() => {
+                    return Poll::Pending;
+                }
+                Phase::Encrypting(began) => self.encrypt(began),
+                Phase::Agreeing(began) => ready!(self.agree(began, context)),
                 _ if self.link.terminated.get() => {
                     self.say_goodbye(interrupted(Interrupt::Terminate))
                 }
@@ -323,14 +347,25 @@ impl Connection {
 
     /// Looks at the first packet; false where more of it must come first. Each kind of encryption may be asked for once.
     fn meet(&mut self) -> bool {
+        let can_encrypt = self.can_encrypt();
+        if can_encrypt && !self.asked.tls && self.input.first() == Some(&TLS_HANDSHAKE) {
+            self.phase = Phase::Encrypting(Began::AtOnce);
+            return true;
+        }
         let size = match startup::split(&self.input) {
             Ok(startup::Split::Need(_)) => return false,
-            Ok(startup::Split::Packet(Request::Ssl, size)) if !self.refused.tls => {
-                self.refused.tls = true;
+            Ok(startup::Split::Packet(Request::Ssl, size)) if !self.asked.tls => {
+                self.asked.tls = true;
+                if can_encrypt {
+                    self.push_now(|replies| replies.encoded(b"S"));
+                    self.input.drain(..size);
+                    self.phase = Phase::Encrypting(Began::Asked);
+                    return true;
+                }
                 size
             }
-            Ok(startup::Split::Packet(Request::GssEnc, size)) if !self.refused.gss => {
-                self.refused.gss = true;
+            Ok(startup::Split::Packet(Request::GssEnc, size)) if !self.asked.gss => {
+                self.asked.gss = true;
                 size
             }
             Ok(startup::Split::Packet(Request::Cancel { process, key }, _)) => {
@@ -347,6 +382,59 @@ impl Connection {
         self.push_now(|replies| replies.encoded(b"N"));
         self.input.drain(..size);
         true
+    }
+
+    /// Whether the client may encrypt, if it likes: a unix socket is none to listen in on.
+    fn can_encrypt(&mut self) -> bool {
+        let is_remote = matches!(self.seat().peer, Peer::Remote(_));
+        is_remote && !self.reader.is_encrypted() && self.worker.shared.encryption().is_some()
+    }
+
+    /// From here on everything is encrypted, both ways.
+    fn encrypt(&mut self, began: Began) {
+        if began == Began::Asked && !self.input.is_empty() {
+            // Somebody between client and server may have put it there, to be taken for what the client says encrypted.
+            let message = "received unencrypted data after SSL request";
+            return self.say_goodbye(report::violation(message));
+        }
+        let Some(encryption) = self.worker.shared.encryption() else { return self.end() };
+        let before = std::mem::take(&mut self.input);
+        let mut writer = self.link.writer.borrow_mut();
+        let begun = encryption.begin().map_err(std::io::Error::other).and_then(|connection| {
+            socket::encrypt((&mut self.reader, &mut writer), connection, &before)
+        });
+        drop(writer);
+        match begun {
+            Ok(()) => self.phase = Phase::Agreeing(began),
+            Err(fault) => self.fail_to_encrypt(&fault),
+        }
+        self.asked.tls = true;
+        self.asked.gss = true;
+        self.seat().encryption = Some(encryption);
+    }
+
+    /// Goes on with agreeing on keys, behind which the first packet comes.
+    fn agree(&mut self, began: Began, context: &mut Context<'_>) -> Poll<()> {
+        let mut writer = self.link.writer.borrow_mut();
+        let agreed = ready!(self.reader.poll_agree(&mut writer, context));
+        drop(writer);
+        match agreed {
+            Ok(means_us) if means_us || began == Began::Asked => self.phase = Phase::Startup,
+            Ok(_) => {
+                base::log!(
+                    "a client that encrypts at once has not said that it speaks PostgreSQL's protocol"
+                );
+                self.link.hang_up();
+            }
+            Err(fault) => self.fail_to_encrypt(&fault),
+        }
+        Poll::Ready(())
+    }
+
+    /// The client is told by TLS itself, if at all.
+    fn fail_to_encrypt(&mut self, fault: &io::Error) {
+        base::log!("a connection could not be encrypted: {fault}");
+        self.link.hang_up();
     }
 
     fn out_of_patience(&mut self, context: &mut Context<'_>) -> bool {

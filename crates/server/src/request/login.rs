@@ -67,7 +67,8 @@ fn ask(seat: &Seat, user: &str, packet: &[u8]) -> Result<Proving, SqlError> {
     let fatal = |error: SqlError| error.with_severity(Severity::Fatal);
     let known = Session::password_of(shared.database.cluster(), user).map_err(fatal)?;
     let in_vain = known.as_ref().err().copied();
-    let exchange = Exchange::new(known.ok(), shared.secret(), user, None).map_err(fatal)?;
+    let end_point = seat.encryption.as_ref().and_then(|by| by.end_point.clone());
+    let exchange = Exchange::new(known.ok(), shared.secret(), user, end_point).map_err(fatal)?;
     Ok(Proving {
         exchange,
         mechanism: None,

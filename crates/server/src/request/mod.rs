@@ -13,12 +13,14 @@ mod tests;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use base::Lsn;
 use base::interrupt::{self, Interrupt};
 use wire::backend::{Replies, Status};
 
 use crate::connection::{Guest, Link, Peer};
+use crate::encryption::Encryption;
 use crate::report;
 use crate::worker::Worker;
 use sql::error::{Severity, SqlError, SqlState};
@@ -29,10 +31,12 @@ use sql::types::Encoding;
 pub(crate) struct Seat {
     worker: Rc<Worker>,
     link: Rc<Link>,
-    peer: Peer,
+    pub(crate) peer: Peer,
     pub(crate) session: Option<Session>,
     /// What the client has still to prove before it has one.
     proving: Option<Box<login::Proving>>,
+    /// What the connection is encrypted by, to which the client's proof can be bound.
+    pub(crate) encryption: Option<Arc<Encryption>>,
     /// The session's process number, known to cancel requests.
     process: Option<i32>,
     /// What the client sent; consumed from the front.
@@ -97,6 +101,7 @@ impl Seat {
             peer,
             session: None,
             proving: None,
+            encryption: None,
             process: None,
             input: Vec::new(),
             replies: Replies::new(),

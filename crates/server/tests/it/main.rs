@@ -13,6 +13,7 @@ mod direct_io;
 mod directory;
 mod disks;
 mod drivers;
+mod encrypted;
 mod endings;
 mod faults;
 mod gated;
@@ -65,6 +66,7 @@ fn options() -> Options {
         max_connections: 3000,
         reserved_connections: 0,
         authentication: Authentication::Trust,
+        encryption: None,
         authentication_timeout: Duration::from_secs(60),
         session_settings: Vec::new(),
     }

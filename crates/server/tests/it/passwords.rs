@@ -18,7 +18,7 @@ fn house() -> House {
     guarded(options())
 }
 
-fn guarded(options: Options) -> House {
+pub fn guarded(options: Options) -> House {
     let options = Options { authentication: Authentication::Scram, ..options };
     let database = open(&options.data, "me");
     Session::give_first_password(database.cluster(), "a word").unwrap();

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 
 use super::check;
@@ -74,6 +75,55 @@ fn without_word_of_how_clients_are_known_those_of_the_network_need_a_password() 
     }
     server.signal("-TERM");
     assert!(server.ends());
+}
+
+#[test]
+fn psql_encrypts_and_knows_whom_it_talks_to() {
+    if !has_clients() {
+        return;
+    }
+    let port = free_port();
+    let files = std::env::temp_dir().join(format!("thalweg-certificate-{port}"));
+    std::fs::create_dir_all(&files).unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let file = |name: &str, text: &str| {
+        let path = files.join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let certificate = file("server.crt", &made.cert.pem());
+    let key = file("server.key", &made.signing_key.serialize_pem());
+    let password = file("password", "a word\n");
+    let (listen, certified, keyed) = (
+        format!("127.0.0.1:{port}"),
+        format!("ssl_cert_file={certificate}"),
+        format!("ssl_key_file={key}"),
+    );
+    let set = ["--set", "ssl=on", "--set", &certified, "--set", &keyed];
+    let arguments = [&["--listen", &listen, "--password-file", &password][..], &set].concat();
+    let mut server = Running::start_with("encrypted", &arguments);
+    let ask = |more: &str| {
+        let place = format!(
+            "host=localhost hostaddr=127.0.0.1 port={port} user=me dbname=postgres password='a word' \
+             sslrootcert={certificate} {more}"
+        );
+        server.program("psql", &["-XqAt", "-c", "\\conninfo", "-c", "show ssl", &place])
+    };
+    for more in ["sslmode=verify-full channel_binding=require", "sslmode=prefer"] {
+        let told = ask(more);
+        let said = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(
+            said.contains("SSL connection (protocol: TLSv1.3") && said.ends_with("on\n"),
+            "{told:?}"
+        );
+    }
+    let open = ask("sslmode=disable");
+    let said = String::from_utf8_lossy(&open.stdout).into_owned();
+    assert!(open.status.success() && !said.contains("SSL connection"), "{open:?}");
+    server.signal("-TERM");
+    assert!(server.ends());
+    std::fs::remove_dir_all(&files).unwrap();
 }
 
 #[test]
