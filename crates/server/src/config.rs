@@ -20,7 +20,8 @@ use storage::wal::{Compression, WalIo};
 
 use crate::StartError;
 use crate::encryption::Encryption;
-use crate::options::{Authentication, Options};
+use crate::hba::Rules;
+use crate::options::Options;
 
 /// The file's name within the data directory.
 pub const FILE_NAME: &str = "thalweg.conf";
@@ -141,6 +142,7 @@ impl Config {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let socket_dir = self.value("unix_socket_directories").as_text().to_owned();
         let encryption = Encryption::load(self, &data).map_err(StartError::new)?;
+        let rules = Rules::load(self, &data).map_err(StartError::new)?;
         Ok(Options {
             listen: addresses(self.value("listen_addresses").as_text(), port)?,
             socket_dir: (!socket_dir.is_empty()).then(|| PathBuf::from(socket_dir)),
@@ -155,11 +157,7 @@ impl Config {
             connection_affinity: self.value("worker_connection_affinity").as_bool(),
             max_connections: number("max_connections") as usize,
             reserved_connections: number("superuser_reserved_connections") as usize,
-            authentication: match self.value("authentication").as_text() {
-                "trust" => Authentication::Trust,
-                "scram-sha-256" => Authentication::Scram,
-                _ => Authentication::Peer,
-            },
+            rules,
             encryption,
             authentication_timeout: Duration::from_secs(number("authentication_timeout") as u64),
             session_settings: self.session_settings(),

@@ -15,6 +15,7 @@ mod connection;
 mod database;
 mod encryption;
 mod gate;
+mod hba;
 mod limits;
 mod listen;
 mod memory;
@@ -47,6 +48,7 @@ use wire::backend::Replies;
 
 pub use database::Database;
 pub use encryption::Encryption;
+pub use hba::Rules;
 pub use limits::raise_open_files;
 pub use options::{Authentication, Options};
 pub use panics::install_hook;
@@ -156,6 +158,10 @@ impl Server {
         match Encryption::load(config, &self.shared.options.data) {
             Ok(encryption) => self.shared.set_encryption(encryption),
             Err(fault) => base::log!("encryption stays as it is: {fault}"),
+        }
+        match Rules::load(config, &self.shared.options.data) {
+            Ok(rules) => self.shared.set_rules(rules),
+            Err(fault) => base::log!("who is let in stays as it is: {fault}"),
         }
     }
 

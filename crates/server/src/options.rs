@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::config::Config;
 use crate::encryption::Encryption;
+use crate::hba::Rules;
 
 /// How clients show who they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +19,17 @@ pub enum Authentication {
     Scram,
     /// Everybody is whoever they say they are.
     Trust,
+}
+
+impl Authentication {
+    /// What a configuration says.
+    pub(crate) fn of(config: &Config) -> Authentication {
+        match config.value("authentication").as_text() {
+            "trust" => Authentication::Trust,
+            "scram-sha-256" => Authentication::Scram,
+            _ => Authentication::Peer,
+        }
+    }
 }
 
 /// What a server is started with.
@@ -43,7 +56,7 @@ pub struct Options {
     /// How many of them only superusers get.
     pub reserved_connections: usize,
     /// How clients show who they are.
-    pub authentication: Authentication,
+    pub rules: Rules,
     /// What connections over TCP are encrypted by, if the client asks for it.
     pub encryption: Option<Arc<Encryption>>,
     /// How long a client may take to say who it is.

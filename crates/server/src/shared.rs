@@ -16,6 +16,7 @@ use crate::busy_poll::Pollers;
 use crate::connection::Guest;
 use crate::database::Database;
 use crate::encryption::Encryption;
+use crate::hba::Rules;
 use crate::worker::{Door, Order};
 
 /// Settings that new sessions begin with, where the configuration says something about them.
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     /// What new sessions begin with; changes when the configuration is read again.
     session_settings: Mutex<SessionSettings>,
+    /// Who is let in; changes likewise.
+    rules: Mutex<Rules>,
     /// What new connections are encrypted by; changes likewise.
     encryption: Mutex<Option<Arc<Encryption>>>,
     doors: Vec<Arc<Door>>,
@@ -55,6 +58,7 @@ impl Shared {
         doors: Vec<Arc<Door>>,
     ) -> Result<Self, SqlError> {
         let session_settings = Mutex::new(options.session_settings.clone().into());
+        let rules = Mutex::new(options.rules.clone());
         let encryption = Mutex::new(options.encryption.clone());
         let sessions = Mutex::default();
         let taken = AtomicUsize::new(0);
@@ -67,6 +71,7 @@ impl Shared {
             database,
             options,
             session_settings,
+            rules,
             encryption,
             doors,
             sessions,
@@ -94,6 +99,16 @@ impl Shared {
     /// Changes what new sessions begin with.
     pub(crate) fn set_session_settings(&self, settings: SessionSettings) {
         *self.session_settings.lock().expect("no code panics under it") = settings;
+    }
+
+    /// What who comes has to show.
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules.lock().expect("no code panics under it").clone()
+    }
+
+    /// Changes what who comes has to show.
+    pub(crate) fn set_rules(&self, rules: Rules) {
+        *self.rules.lock().expect("no code panics under it") = rules;
     }
 
     /// What new connections are encrypted by, if they can be.

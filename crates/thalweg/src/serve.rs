@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use server::config::Config;
 use server::signals::{Signal, Signals};
-use server::{Authentication, Database, Options, Server};
+use server::{Authentication, Database, Options, Rules, Server};
 use sql::session::Session;
 use sql::settings::Context;
 
@@ -105,20 +105,18 @@ fn greet(
         }
         None => writeln!(out, "  no unix socket: unix_socket_directories is empty")?,
     }
-    match (server.addresses().first(), options.authentication) {
-        (None, _) => writeln!(out, "  no TCP: listen_addresses is empty"),
-        (Some(address), Authentication::Trust) => writeln!(
-            out,
-            "  psql -h {} -p {port} -U {superuser} postgres    WARNING: --auth trust believes \
-             everybody who can reach {address}",
-            address.ip()
-        ),
-        (Some(address), _) => writeln!(
-            out,
-            "  psql -h {} -p {port} -U {superuser} postgres    with the password that ALTER ROLE has set",
-            address.ip()
-        ),
-    }
+    let Some(address) = server.addresses().first() else {
+        return writeln!(out, "  no TCP: listen_addresses is empty");
+    };
+    let is = |authentication| options.rules == Rules::of(authentication);
+    let how = if is(Authentication::Trust) {
+        format!("WARNING: --auth trust believes everybody who can reach {address}")
+    } else if is(Authentication::Peer) || is(Authentication::Scram) {
+        "with the password that ALTER ROLE has set".to_owned()
+    } else {
+        "if hba_file lets you in".to_owned()
+    };
+    writeln!(out, "  psql -h {} -p {port} -U {superuser} postgres    {how}", address.ip())
 }
 
 /// Reads the configuration again. What a running server can't change waits for the next start.

@@ -12,6 +12,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::task::{self, Poll, Waker};
@@ -215,6 +216,11 @@ impl Link {
     /// Of the socket that is written to.
     pub(crate) fn descriptor(&self) -> RawFd {
         self.writer.borrow().descriptor()
+    }
+
+    /// The address of ours that the client has come to, over TCP.
+    pub(crate) fn own_address(&self) -> Option<IpAddr> {
+        self.writer.borrow().own_address()
     }
 
     /// Whether what is written to it is encrypted.

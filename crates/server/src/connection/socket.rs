@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -228,6 +228,11 @@ impl Reader {
 impl Writer {
     pub(crate) fn descriptor(&self) -> RawFd {
         self.socket.as_raw_fd()
+    }
+
+    /// The address of this machine that the client has come to, over TCP.
+    pub(crate) fn own_address(&self) -> Option<IpAddr> {
+        self.socket.local_addr().ok()?.as_socket().map(|address| address.ip())
     }
 
     /// Whether what is written is encrypted.

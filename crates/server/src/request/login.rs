@@ -8,7 +8,7 @@ use wire::frontend::Message;
 
 use super::{Seat, startup};
 use crate::connection::Peer;
-use crate::options::Authentication;
+use crate::hba::{Method, Stranger};
 use crate::report;
 use crate::users;
 
@@ -33,17 +33,27 @@ pub(super) enum Claim {
 }
 
 /// Lets a client in, refuses it, or asks for a proof.
-pub(super) fn claim(seat: &mut Seat, user: &str, packet: &[u8]) -> Result<Claim, SqlError> {
-    match (seat.worker.shared.options.authentication, seat.peer) {
-        (Authentication::Trust, _) => Ok(Claim::Granted),
-        (Authentication::Peer, Peer::Local { uid, .. }) => {
-            is_run_by(uid, user).map(|()| Claim::Granted)
-        }
-        (Authentication::Peer | Authentication::Scram, _) => {
+pub(super) fn claim(
+    seat: &mut Seat,
+    (user, database): (&str, &str),
+    packet: &[u8],
+) -> Result<Claim, SqlError> {
+    let from = match seat.peer {
+        Peer::Local { .. } => None,
+        Peer::Remote(address) => Some((address, seat.link.own_address())),
+    };
+    let stranger = Stranger { user, database, from, is_encrypted: seat.encryption.is_some() };
+    match (seat.worker.shared.rules().method(&stranger)?, seat.peer) {
+        (Method::Trust, _) => Ok(Claim::Granted),
+        (Method::Peer, Peer::Local { uid, .. }) => is_run_by(uid, user).map(|()| Claim::Granted),
+        (Method::Scram, _) => {
             let proving = Box::new(ask(seat, user, packet)?);
             seat.replies.authentication_sasl(proving.exchange.mechanisms().iter().copied());
             seat.proving = Some(proving);
             Ok(Claim::ToProve)
+        }
+        (Method::Reject | Method::Peer, _) => {
+            Err(startup::refusal(format!("authentication failed for user \"{user}\"")))
         }
     }
 }

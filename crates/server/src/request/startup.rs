@@ -64,6 +64,12 @@ fn user_of<'w>(wanted: &startup::Session<'w>) -> Cow<'w, str> {
     clipped(wanted.parameter("user").unwrap_or_default())
 }
 
+/// The database that it asks for; the one of the role's name, if it says nothing.
+fn database_of<'w>(wanted: &startup::Session<'w>) -> Cow<'w, str> {
+    let database = wanted.parameter("database").filter(|database| !database.is_empty());
+    database.map_or_else(|| user_of(wanted), clipped)
+}
+
 /// Looks at what a client asks for, and whether it is who it says.
 fn meet(seat: &mut Seat, wanted: &startup::Session<'_>, packet: &[u8]) -> Result<Claim, SqlError> {
     let user = user_of(wanted);
@@ -75,13 +81,12 @@ fn meet(seat: &mut Seat, wanted: &startup::Session<'_>, packet: &[u8]) -> Result
         return Err(SqlError::unsupported("replication connections are not supported"));
     }
     negotiate(seat, wanted);
-    login::claim(seat, &user, packet)
+    login::claim(seat, (&user, &database_of(wanted)), packet)
 }
 
 fn enter(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> {
     let user = user_of(wanted);
-    let database = wanted.parameter("database").filter(|database| !database.is_empty());
-    let database = database.map_or_else(|| user.clone(), clipped);
+    let database = database_of(wanted);
     if !seat.worker.shared.take_place() {
         return Err(report::too_many_clients());
     }

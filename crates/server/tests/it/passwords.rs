@@ -1,7 +1,8 @@
 //! Clients that show who they are by a password, through another implementation of SCRAM than ours.
 
 use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
-use server::{Authentication, Options};
+use server::config::Config;
+use server::{Authentication, Options, Rules};
 use sql::session::Session;
 
 use super::client::Client;
@@ -19,7 +20,7 @@ fn house() -> House {
 }
 
 pub fn guarded(options: Options) -> House {
-    let options = Options { authentication: Authentication::Scram, ..options };
+    let options = Options { rules: Rules::of(Authentication::Scram), ..options };
     let database = open(&options.data, "me");
     Session::give_first_password(database.cluster(), "a word").unwrap();
     House::over(database, options)
@@ -181,4 +182,43 @@ fn clients_that_prove_nothing_are_let_go() {
     waiting.iter_mut().for_each(|client| ask(client, "me"));
     log_in(&mut house.stranger(), "me", "a word").unwrap();
     waiting.iter_mut().for_each(Client::expect_end);
+}
+
+#[test]
+fn rules_of_a_file_count_and_are_read_again() {
+    let mut config = Config::new();
+    config.set("hba_file", "../rules").unwrap();
+    let options = options();
+    std::fs::create_dir_all(&options.data).unwrap();
+    let write = |text: &str| std::fs::write(options.data.join("../rules"), text).unwrap();
+    let load = || config.options(options.data.clone()).map(|options| options.rules);
+    write("local postgres me trust\nhost all me samehost scram-sha-256\n");
+    let database = open(&options.data, "me");
+    Session::give_first_password(database.cluster(), "a word").unwrap();
+    let house = House::over(database, Options { rules: load().unwrap(), ..options.clone() });
+    let address = house.server().addresses()[0];
+    house.stranger().start("me");
+    let elsewhere = [("user", "me"), ("database", "template1")];
+    assert_eq!(
+        house.stranger().try_start(&elsewhere),
+        "FATAL 28000 no pg_hba.conf entry for host \"[local]\", user \"me\", database \"template1\", no encryption"
+    );
+    log_in(&mut Client::tcp(address), "me", "a word").unwrap();
+    let mut there = house.client();
+    write("local all all trust\nhost all all 127.0.0.1/8 reject\nhost all all all trust\n");
+    house.server().reload(&config);
+    assert!(house.stranger().try_start(&elsewhere).ends_with("Z I"));
+    assert_eq!(
+        Client::tcp(address).try_start(&[("user", "me")]),
+        "FATAL 28000 pg_hba.conf rejects connection for host \"127.0.0.1\", user \"me\", database \"me\", no encryption"
+    );
+    assert!(there.query("select 1").ends_with("Z I"), "who is in stays");
+    // What can't be understood lets nobody in who was not let in before.
+    write("local all all trust\nhost all all all trusted\n");
+    house.server().reload(&config);
+    assert!(Client::tcp(address).try_start(&[("user", "me")]).starts_with("FATAL 28000"));
+    let fault = load().unwrap_err().to_string();
+    assert!(fault.ends_with("rules: line 2: the method \"trusted\" is not supported"), "{fault}");
+    std::fs::remove_file(options.data.join("../rules")).unwrap();
+    assert!(load().unwrap_err().to_string().contains("the rules cannot be read"));
 }

@@ -138,7 +138,7 @@ fn what_is_no_session_is_refused() {
 #[test]
 fn peers_are_who_the_system_says() {
     let name = server::users::name_of(server::users::current()).unwrap();
-    let peers = server::Options { authentication: Authentication::Peer, ..options() };
+    let peers = server::Options { rules: server::Rules::of(Authentication::Peer), ..options() };
     let house = House::of(&name, peers);
     house.stranger().start(&name);
     assert_eq!(

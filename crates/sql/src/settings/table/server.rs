@@ -14,6 +14,13 @@ pub(super) const SETTINGS: &[Setting] = &[
          password on both, or not at all.",
     ),
     number("authentication_timeout", 60, (1, 600), Unit::Seconds, Start, "Time for a login."),
+    text(
+        "hba_file",
+        "",
+        Reload,
+        "A file of rules that say how clients show who they are, as PostgreSQL's pg_hba.conf; relative to the data \
+         directory. Without one authentication counts.",
+    ),
     flag("integer_datetimes", true, Internal, "Whether times are stored as integers."),
     text(
         "listen_addresses",
