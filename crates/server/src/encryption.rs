@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::NoServerSessionStorage;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, ServerConnection};
 use sha2::{Digest, Sha256, Sha384, Sha512};
@@ -16,6 +17,10 @@ use crate::users;
 
 /// The protocol's name among those that TLS can carry.
 const ALPN: &[u8] = b"postgresql";
+
+/// The settings that decide it.
+pub(crate) const SETTINGS: &[&str] =
+    &["ssl", "ssl_cert_file", "ssl_key_file", "ssl_min_protocol_version"];
 
 /// What new connections are encrypted by.
 pub struct Encryption {
@@ -55,6 +60,9 @@ impl Encryption {
                 format!("the certificate {certificate} with the key {key} cannot be used: {fault}")
             })?;
         tls.alpn_protocols = vec![ALPN.to_vec()];
+        // No client of this protocol comes back to a session of TLS.
+        tls.send_tls13_tickets = 0;
+        tls.session_storage = Arc::new(NoServerSessionStorage {});
         Ok(Some(Arc::new(Encryption { config: Arc::new(tls), end_point })))
     }
 

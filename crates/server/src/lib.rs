@@ -40,6 +40,7 @@ use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use sql::settings;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
@@ -153,15 +154,27 @@ impl Server {
     /// Takes over what a configuration that was read again says about new sessions, and about what can change while
     /// the server runs.
     pub fn reload(&self, config: &config::Config) {
+        let running = &self.shared.database.cluster().running;
+        let of = |names: &'static [&'static str]| -> Vec<_> {
+            let settings = names.iter().filter_map(|name| settings::find(name));
+            settings.filter_map(|setting| Some((setting, running.get(setting)?))).collect()
+        };
+        let (encrypted, ruled) = (of(encryption::SETTINGS), of(hba::SETTINGS));
         self.shared.database.reload(config);
         self.shared.set_session_settings(config.session_settings().into());
-        match Encryption::load(config, &self.shared.options.data) {
+        let data = &self.shared.options.data;
+        // What can't be used changes nothing, nor what is shown of it.
+        let stays = |what: &str, fault: String, shown: Vec<(_, _)>| {
+            base::log!("{what} stays as it is: {fault}");
+            shown.into_iter().for_each(|(setting, was)| running.set(setting, was));
+        };
+        match Encryption::load(config, data) {
             Ok(encryption) => self.shared.set_encryption(encryption),
-            Err(fault) => base::log!("encryption stays as it is: {fault}"),
+            Err(fault) => stays("encryption", fault, encrypted),
         }
-        match Rules::load(config, &self.shared.options.data) {
+        match Rules::load(config, data) {
             Ok(rules) => self.shared.set_rules(rules),
-            Err(fault) => base::log!("who is let in stays as it is: {fault}"),
+            Err(fault) => stays("who is let in", fault, ruled),
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use base::interrupt::Interrupt;
 use sql::error::SqlError;
+use sql::session::Session;
 use sql::types::Oid;
 use storage::wal::Wal;
 
@@ -39,7 +40,7 @@ pub(crate) struct Shared {
     pub(crate) pollers: Arc<Pollers>,
     pub(crate) affinity: Affinity,
     /// Nobody else knows it; see [`Shared::secret`].
-    secret: [u8; 32],
+    secret: Vec<u8>,
 }
 
 /// What all workers know of a session.
@@ -65,8 +66,7 @@ impl Shared {
         let pollers = Pollers::new(std::thread::available_parallelism().map_or(1, usize::from));
         let workers = if options.connection_affinity { doors.len() } else { 1 };
         let affinity = Affinity::new(workers);
-        let mut secret = [0; 32];
-        sql::password::fill(&mut secret)?;
+        let secret = Session::secret(database.cluster())?;
         Ok(Shared {
             database,
             options,

@@ -41,9 +41,11 @@ pub fn run(arguments: Serve) -> Result<(), String> {
             report.took
         );
     }
-    if let Some(password) = password {
-        Session::give_first_password(database.cluster(), &password)
-            .map_err(|fault| format!("the password cannot be kept: {}", fault.message()))?;
+    if let Some(password) = password
+        && let Err(fault) = Session::give_first_password(database.cluster(), &password)
+    {
+        database.close().map_err(text)?;
+        return Err(format!("the password cannot be kept: {}", fault.message()));
     }
     let server = match Server::start(Arc::clone(&database), options.clone()) {
         Ok(server) => server,

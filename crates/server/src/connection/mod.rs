@@ -31,6 +31,7 @@ pub(crate) use guest::Guest;
 pub(crate) use link::Link;
 pub(crate) use socket::{Accepted, Peer, READ_BYTES};
 
+use crate::encryption::Encryption;
 use crate::report;
 use crate::request::{self, Seat, Turn};
 use crate::worker::{FIBER_PAUSE, Need, Worker};
@@ -230,6 +231,9 @@ impl Connection {
                 Phase::Opening => self.end(),
                 Phase::Startup | Phase::Proving | Phase::Open if self.seat().closing => self.end(),
                 _ if self.link.hung_up.get() || self.out_of_patience(context) => self.end(),
+                Phase::Encrypting(_) | Phase::Agreeing(_) if self.link.terminated.get() => {
+                    self.end()
+                }
                 Phase::Encrypting(_) if !self.link.outbox.borrow().is_empty() => {
                     return Poll::Pending;
                 }
@@ -240,7 +244,7 @@ impl Connection {
                 }
                 Phase::Startup if self.meet() => {}
                 Phase::Open if self.has_message() => self.start(Turn::Messages),
-                Phase::Proving if self.has_message() => {
+                Phase::Proving if request::is_answered(&self.input) => {
                     self.phase = Phase::Opening;
                     self.start(Turn::Proof);
                 }
@@ -260,6 +264,10 @@ impl Connection {
     /// Puts what others have told the session into the outbox, if its client waits for nothing else and has taken most
     /// of what it was sent.
     fn brings_mail(&mut self) -> bool {
+        // What is pushed now would come in the place of what was lost.
+        if self.link.hung_up.get() {
+            return false;
+        }
         let has_mail = self.seat().session.as_ref().is_some_and(Session::has_mail);
         self.link.mail_waits.set(has_mail && !self.link.has_room());
         if !has_mail || self.link.mail_waits.get() {
@@ -280,6 +288,9 @@ impl Connection {
         let outbox = self.link.outbox.borrow();
         let (waiting, held_up) = (outbox.len(), outbox.held_up_by().is_some());
         drop(outbox);
+        if self.link.hung_up.get() {
+            return Poll::Ready(());
+        }
         // A server that ends does not wait for clients that take their time, only for the log.
         let ends = self.link.terminated.get() || self.worker.is_ending();
         let goes_on = held_up || (waiting < self.undrained && !ends);
@@ -347,8 +358,10 @@ impl Connection {
 
     /// Looks at the first packet; false where more of it must come first. Each kind of encryption may be asked for once.
     fn meet(&mut self) -> bool {
-        let can_encrypt = self.can_encrypt();
+        let encryption = self.encryption();
+        let can_encrypt = encryption.is_some();
         if can_encrypt && !self.asked.tls && self.input.first() == Some(&TLS_HANDSHAKE) {
+            self.seat().encryption = encryption;
             self.phase = Phase::Encrypting(Began::AtOnce);
             return true;
         }
@@ -357,6 +370,7 @@ impl Connection {
             Ok(startup::Split::Packet(Request::Ssl, size)) if !self.asked.tls => {
                 self.asked.tls = true;
                 if can_encrypt {
+                    self.seat().encryption = encryption;
                     self.push_now(|replies| replies.encoded(b"S"));
                     self.input.drain(..size);
                     self.phase = Phase::Encrypting(Began::Asked);
@@ -384,10 +398,11 @@ impl Connection {
         true
     }
 
-    /// Whether the client may encrypt, if it likes: a unix socket is none to listen in on.
-    fn can_encrypt(&mut self) -> bool {
+    /// What the client may encrypt by, if it likes: a unix socket is none to listen in on.
+    fn encryption(&mut self) -> Option<Arc<Encryption>> {
         let is_remote = matches!(self.seat().peer, Peer::Remote(_));
-        is_remote && !self.reader.is_encrypted() && self.worker.shared.encryption().is_some()
+        let can = is_remote && !self.reader.is_encrypted();
+        self.worker.shared.encryption().filter(|_| can)
     }
 
     /// From here on everything is encrypted, both ways.
@@ -397,7 +412,7 @@ impl Connection {
             let message = "received unencrypted data after SSL request";
             return self.say_goodbye(report::violation(message));
         }
-        let Some(encryption) = self.worker.shared.encryption() else { return self.end() };
+        let encryption = self.seat().encryption.clone().expect("it was offered");
         let before = std::mem::take(&mut self.input);
         let mut writer = self.link.writer.borrow_mut();
         let begun = encryption.begin().map_err(std::io::Error::other).and_then(|connection| {
@@ -410,7 +425,6 @@ impl Connection {
         }
         self.asked.tls = true;
         self.asked.gss = true;
-        self.seat().encryption = Some(encryption);
     }
 
     /// Goes on with agreeing on keys, behind which the first packet comes.
@@ -433,7 +447,7 @@ impl Connection {
 
     /// The client is told by TLS itself, if at all.
     fn fail_to_encrypt(&mut self, fault: &io::Error) {
-        base::log!("a connection could not be encrypted: {fault}");
+        base::log!("a connection from {} could not be encrypted: {fault}", self.seat().peer);
         self.link.hang_up();
     }
 

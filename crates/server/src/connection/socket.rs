@@ -51,6 +51,15 @@ pub(crate) enum Peer {
     Remote(SocketAddr),
 }
 
+impl std::fmt::Display for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Peer::Local { process, .. } => write!(f, "process {process}"),
+            Peer::Remote(address) => write!(f, "{address}"),
+        }
+    }
+}
+
 /// What a client sends.
 pub(crate) struct Reader {
     socket: AsyncFd<Arc<Socket>>,

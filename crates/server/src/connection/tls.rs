@@ -10,6 +10,9 @@ use socket2::Socket;
 /// Both halves' part in it.
 pub(super) type Shared = Rc<RefCell<Tls>>;
 
+/// Most bytes that are encrypted as one.
+const RECORD_BYTES: usize = 16 << 10;
+
 /// An encrypted connection.
 pub(super) struct Tls {
     connection: ServerConnection,
@@ -49,7 +52,7 @@ impl Tls {
     pub(super) fn receive(&mut self, mut socket: &Socket) -> io::Result<usize> {
         let count = self.connection.read_tls(&mut Retried(&mut socket))?;
         let processed = self.connection.process_new_packets();
-        // What this has made it say (a key changes, an alarm) waits for no reply. What does not fit now leaves with the next.
+        // What this has made it say (keys, an alarm) waits for no reply. What does not fit now leaves with the next.
         match self.send(socket) {
             Err(fault) if fault.kind() != ErrorKind::WouldBlock => return Err(fault),
             _ => {}
@@ -76,9 +79,14 @@ impl Tls {
     /// the same bytes in front.
     pub(super) fn write(&mut self, bytes: &[u8], socket: &Socket) -> io::Result<usize> {
         if self.taken == 0 {
-            self.taken = self.connection.writer().write(bytes)?;
+            // Not more than one record, so that what leaves is told soon.
+            let some = &bytes[..bytes.len().min(RECORD_BYTES)];
+            self.taken = self.connection.writer().write(some)?;
         }
-        debug_assert!(self.taken <= bytes.len(), "others than were to be sent before");
+        if self.taken > bytes.len() {
+            // What was to be sent was given up meanwhile: the stream has a hole.
+            return Err(ErrorKind::BrokenPipe.into());
+        }
         self.send(socket)?;
         Ok(std::mem::take(&mut self.taken))
     }

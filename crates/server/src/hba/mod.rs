@@ -13,6 +13,9 @@ use sql::error::{SqlError, SqlState};
 use crate::config::Config;
 use crate::options::Authentication;
 
+/// The settings that decide it while a server runs.
+pub(crate) const SETTINGS: &[&str] = &["hba_file"];
+
 /// How a client shows who it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {

@@ -18,10 +18,27 @@ pub(super) struct Proving {
     /// What the client has chosen of what was offered.
     mechanism: Option<&'static str>,
     user: String,
+    peer: Peer,
     /// Why it will fail, whatever the client knows; to the log.
     in_vain: Option<&'static str>,
     /// Its first packet, for the session that it will have.
     pub(super) packet: Vec<u8>,
+}
+
+/// Longest length of a message of a proof, as in PostgreSQL.
+const PROOF_BYTES_MAX: usize = 1024;
+
+/// Whether a client that was asked for a proof has sent a whole message, or begun one that can be none of a proof: nobody
+/// waits for more of that, or makes room for it.
+pub(crate) fn is_answered(input: &[u8]) -> bool {
+    match input.first() {
+        None => false,
+        Some(b'p' | b'X') => match frame::split(input) {
+            Ok(Split::Need(size)) => size > 1 + PROOF_BYTES_MAX,
+            _ => true,
+        },
+        Some(_) => true,
+    }
 }
 
 /// What becomes of a client that says that it is `user`.
@@ -65,7 +82,8 @@ fn is_run_by(uid: u32, user: &str) -> Result<(), SqlError> {
         return Ok(());
     }
     let who = name.unwrap_or_else(|| format!("user {uid}"));
-    base::log!("{who} asked to be \"{user}\", which peer authentication refuses");
+    // Escaped: what a client sends must not look like a line of the log.
+    base::log!("{who} asked to be {user:?}, which peer authentication refuses");
     Err(startup::refusal(format!("Peer authentication failed for user \"{user}\"")).with_hint(
         "The unix socket is open to the role that has the operating system user's name; others come over TCP, \
          with a password.",
@@ -83,6 +101,7 @@ fn ask(seat: &Seat, user: &str, packet: &[u8]) -> Result<Proving, SqlError> {
         exchange,
         mechanism: None,
         user: user.to_owned(),
+        peer: seat.peer,
         in_vain,
         packet: packet.to_vec(),
     })
@@ -92,11 +111,10 @@ fn ask(seat: &Seat, user: &str, packet: &[u8]) -> Result<Proving, SqlError> {
 pub(super) fn run(seat: &mut Seat) {
     let input = std::mem::take(&mut seat.input);
     let mut proving = seat.proving.take().expect("a proof was asked for");
-    match frame::split(&input).map_err(|fault| report::broken(&fault)) {
-        Ok(Split::Need(_)) => unreachable!("the task waits for a whole message"),
+    match message(&input) {
         // It has no password to give, or has to ask somebody for it first.
-        Ok(Split::Frame(frame)) if frame.tag == b'X' => seat.closing = true,
-        Ok(Split::Frame(frame)) => {
+        Ok(frame) if frame.tag == b'X' => seat.closing = true,
+        Ok(frame) => {
             seat.input = input[frame.size()..].to_vec();
             match answer(seat, &mut proving, frame) {
                 Ok(true) => startup::open_proved(seat, &proving.packet),
@@ -107,6 +125,21 @@ pub(super) fn run(seat: &mut Seat) {
         Err(error) => seat.complain(&error.with_severity(Severity::Fatal)),
     }
     seat.hand_over();
+}
+
+/// The message that [`is_answered`] has found.
+fn message(input: &[u8]) -> Result<frame::Frame<'_>, SqlError> {
+    match (input.first(), frame::split(input)) {
+        (Some(b'p' | b'X'), Ok(Split::Frame(frame))) => Ok(frame),
+        (Some(b'p' | b'X') | None, Ok(Split::Need(_))) => {
+            Err(report::violation("invalid message length"))
+        }
+        (_, Err(fault)) => Err(report::broken(&fault)),
+        (Some(found), _) => {
+            Err(report::violation(format!("expected SASL response, got message type {found}")))
+        }
+        (None, Ok(Split::Frame(_))) => unreachable!("nothing begins no message"),
+    }
 }
 
 /// Answers one message of a proof; whether that was the last.
@@ -162,9 +195,13 @@ fn refused(proving: &Proving, why: Refusal) -> SqlError {
         Refusal::Binding(detail) => {
             startup::refusal("SCRAM channel binding negotiation error").with_detail(detail)
         }
+        Refusal::Unbound => startup::refusal("SCRAM channel binding check failed"),
         Refusal::Password => {
             let why = proving.in_vain.unwrap_or("the password is another");
-            base::log!("password authentication failed for user \"{user}\": {why}");
+            base::log!(
+                "password authentication failed for user {user:?} from {}: {why}",
+                proving.peer
+            );
             let message = format!("password authentication failed for user \"{user}\"");
             SqlError::new(SqlState::INVALID_PASSWORD, message)
         }

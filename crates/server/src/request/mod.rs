@@ -70,6 +70,8 @@ pub(crate) enum Turn {
     End,
 }
 
+pub(crate) use login::is_answered;
+
 /// A fiber's job.
 pub(crate) fn run(mut seat: Box<Seat>, turn: Turn) {
     if seat.replies.capacity() == 0 {

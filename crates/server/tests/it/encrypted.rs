@@ -14,6 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use server::Options;
 use server::config::Config;
 use sha2::{Digest, Sha256};
+use socket2::{Domain, Socket, Type};
 use wire::startup;
 
 use super::client::Client;
@@ -138,7 +139,7 @@ fn clients_encrypt_and_bind_their_proofs_to_it() {
     assert_eq!(safe.session().query("select 1"), ONE);
     // Somebody between the two has another certificate.
     let refused = log_in(&mut safe.client(), &CertificateDer::from(vec![1, 2, 3]));
-    assert_eq!(refused.unwrap_err(), "FATAL 28000 SCRAM channel binding negotiation error");
+    assert_eq!(refused.unwrap_err(), "FATAL 28000 SCRAM channel binding check failed");
     // Nobody has to encrypt, and who comes by the unix socket can't.
     let mut packet = Vec::new();
     startup::put_session(&mut packet, startup::PROTOCOL_3_0, [("user", "me")]);
@@ -272,6 +273,66 @@ fn what_comes_unencrypted_or_is_no_encryption_is_refused() {
     ends(&mut half);
 }
 
+/// What was to be sent is given up where the client breaks the encryption; what comes later must not take its place.
+#[test]
+fn who_breaks_the_encryption_while_much_waits_for_it_harms_nobody() {
+    let safe = safe(options());
+    let mut watcher = safe.session();
+    // A client that reads nothing, and asks until an answer of 150 KB has to wait for room.
+    let lazy = || {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.set_recv_buffer_size(16 << 10).unwrap();
+        socket.connect(&safe.address().into()).unwrap();
+        let stream = granted(socket.into());
+        let mut client = Client::encrypted(stream.try_clone().unwrap(), &safe.trust(&[]));
+        log_in(&mut client, &safe.certificate).unwrap();
+        assert!(client.query("listen news").ends_with("Z I"));
+        (stream, client)
+    };
+    // Whether it is answered soon, into the socket or what waits before it.
+    let ask = |client: &mut Client, watcher: &mut Client| {
+        let question =
+            format!("select state_change from pg_stat_activity where pid = {}", client.process);
+        let before = watcher.query(&question);
+        client.request(|r| r.query("select repeat('x', 150000)"));
+        (0..200).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            watcher.query(&question) != before
+        })
+    };
+    let (stream, mut client) = lazy();
+    let fits = (0..200).take_while(|_| ask(&mut client, &mut watcher)).count();
+    assert!((6..200).contains(&fits), "{fits}");
+    drop((stream, client));
+    // The same again, but for some that had to wait: the session is idle, and much waits for its client. How much the sockets
+    // hold is not always the same.
+    for fewer in 1..6 {
+        let (mut stream, mut client) = lazy();
+        for _ in fewer..fits {
+            ask(&mut client, &mut watcher);
+        }
+        assert!(watcher.query("notify news, 'something'").ends_with("Z I"));
+        let broken = b"\x17\x03\x03\x00\x20 this is not what was agreed on before, by no means";
+        stream.write_all(broken).unwrap();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert_eq!(watcher.query("select 1"), ONE);
+    }
+    assert_eq!(safe.session().query("select 1"), ONE);
+}
+
+#[test]
+fn a_server_that_ends_waits_for_no_keys() {
+    let mut safe = safe(options());
+    let mut half = granted(safe.tcp());
+    half.write_all(b"\x16\x03\x01\x02\x00").unwrap();
+    let _silent = granted(safe.tcp());
+    assert_eq!(safe.session().query("select 1"), ONE);
+    let begun = std::time::Instant::now();
+    safe.house.shutdown();
+    assert!(begun.elapsed() < options().authentication_timeout / 2);
+}
+
 #[test]
 fn certificates_are_changed_while_it_runs() {
     let safe = safe(options());
@@ -290,8 +351,11 @@ fn certificates_are_changed_while_it_runs() {
         assert!(fault.contains(what), "{fault}");
     };
     refused("can be read by others");
-    after.house.server().reload(&config());
-    assert_eq!(after.session().query("select 1"), ONE);
+    let mut wanted = config();
+    wanted.set("ssl_min_protocol_version", "TLSv1.3").unwrap();
+    after.house.server().reload(&wanted);
+    let shown = after.session().query("show ssl_min_protocol_version");
+    assert!(shown.contains("TLSv1.2"), "{shown}");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
     fs::write(after.house.dir.join("server.crt"), "nothing of the kind").unwrap();
     refused("there is none in it");

@@ -170,6 +170,12 @@ fn proofs_that_are_none_are_refused_and_others_undisturbed() {
     ask(&mut silent, "me");
     silent.send(b"p\x00\x01\x00\x00");
     assert!(silent.until_ready().starts_with("FATAL 08P01"), "longer than a proof may be");
+    // Of what can be no proof nothing more is waited for, or kept.
+    let mut long = house.stranger();
+    ask(&mut long, "me");
+    long.send(b"Q\x3f\xff\xff\xfe");
+    assert_eq!(long.until_ready(), "FATAL 08P01 expected SASL response, got message type 81");
+    long.expect_end();
     log_in(&mut house.stranger(), "me", "a word").unwrap();
 }
 

@@ -33,6 +33,8 @@ pub enum Refusal {
     Malformed(&'static str),
     /// The client and this server disagree on channel binding, perhaps because of somebody between them.
     Binding(&'static str),
+    /// What the client's proof is bound to is not this connection's encryption.
+    Unbound,
     /// The password is wrong, or there is none.
     Password,
 }
@@ -187,7 +189,7 @@ impl Exchange {
         let binding = attributes.next().and_then(|binding| binding.strip_prefix("c="));
         let nonce = attributes.next().and_then(|nonce| nonce.strip_prefix("r="));
         if binding.ok_or(MALFORMED)? != begun.binding {
-            return Err(Refusal::Binding("SCRAM channel binding check failed"));
+            return Err(Refusal::Unbound);
         }
         if nonce.ok_or(MALFORMED)? != begun.nonce {
             return Err(NONCE);

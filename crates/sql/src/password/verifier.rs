@@ -31,8 +31,9 @@ pub struct Verifier {
 impl Verifier {
     /// Of a password; takes as long as `iterations` says.
     pub fn of(password: &str, salt: &[u8], iterations: u32) -> Verifier {
-        // Passwords that the profile forbids count as they are, as everywhere.
-        let prepared = stringprep::saslprep(password).unwrap_or(Cow::Borrowed(password));
+        // Passwords that the profile forbids, or makes nothing of, count as they are, as everywhere.
+        let prepared = stringprep::saslprep(password).ok().filter(|prepared| !prepared.is_empty());
+        let prepared = prepared.unwrap_or(Cow::Borrowed(password));
         let salted = salted(prepared.as_bytes(), salt, iterations);
         Verifier {
             iterations,
@@ -88,10 +89,16 @@ pub(super) fn sum(bytes: &[u8]) -> [u8; KEY_BYTES] {
 
 /// RFC 5802's `Hi`.
 fn salted(password: &[u8], salt: &[u8], iterations: u32) -> [u8; KEY_BYTES] {
-    let mut last = keyed(password, &[salt, &1_u32.to_be_bytes()]);
+    let keyed = Hmac::<Sha256>::new_from_slice(password).expect("a key may be of any length");
+    let next = |parts: &[&[u8]]| -> [u8; KEY_BYTES] {
+        let mut mac = keyed.clone();
+        parts.iter().for_each(|part| mac.update(part));
+        mac.finalize().into_bytes().into()
+    };
+    let mut last = next(&[salt, &1_u32.to_be_bytes()]);
     let mut all = last;
     for _ in 1..iterations {
-        last = keyed(password, &[&last]);
+        last = next(&[&last]);
         all.iter_mut().zip(last).for_each(|(all, last)| *all ^= last);
     }
     all

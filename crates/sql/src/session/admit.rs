@@ -82,6 +82,15 @@ pub(super) fn password_of(
     Ok(known.ok_or("the role's password is kept as an MD5 sum and must be set again"))
 }
 
+/// What is kept of the password of the role that the directory was made with.
+pub(super) fn first_verifier(cluster: &Cluster, txn: &Txn) -> Result<Option<String>> {
+    let role = names::role_by_oid(&cluster.shared, txn, BOOTSTRAP_SUPERUSER)?;
+    Ok(role.and_then(|role| match role.row.get("rolpassword") {
+        Datum::Null => None,
+        kept => Some(kept.as_text().to_string()),
+    }))
+}
+
 /// Gives the role that the directory was made with a password, if it has none; whether it did.
 pub(super) fn first_password(cluster: &Cluster, txn: &Txn, text: &str) -> Result<bool> {
     let store = &cluster.shared;

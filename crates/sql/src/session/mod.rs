@@ -83,7 +83,7 @@ use crate::exec::PointBuffers;
 use crate::password;
 use crate::types::{Datum, Encoding, Oid, TimestampTz};
 
-use admit::{Admitted, admit, first_password, password_of};
+use admit::{Admitted, admit, first_password, first_verifier, password_of};
 use backend::Backend;
 use board::{Board, Doing};
 use portal::Portals;
@@ -144,6 +144,9 @@ pub const THREAD_STACK_BYTES: usize = syntax::PARSE_STACK_BYTES + (1 << 20);
 
 /// Numbers that clients know sessions by.
 static NEXT_PID: AtomicI32 = AtomicI32::new(1000);
+
+/// In the place of a session's number, for who has no session yet.
+const NOBODY: i32 = 0;
 
 fn next_pid() -> i32 {
     // Relaxed: only uniqueness matters.
@@ -236,7 +239,24 @@ impl Session {
         cluster: &Cluster,
         user: &str,
     ) -> Result<std::result::Result<password::Verifier, &'static str>> {
-        briefly(cluster, next_pid(), |txn| password_of(cluster, txn, user))
+        briefly(cluster, NOBODY, |txn| password_of(cluster, txn, user))
+    }
+
+    /// What to make things up from for clients that ask to be somebody who is not there, so that they see no difference: the
+    /// same after each start, if the directory's first role has a password.
+    ///
+    /// # Errors
+    /// Those of reading the catalogs, and a system that has no random bytes.
+    pub fn secret(cluster: &Cluster) -> Result<Vec<u8>> {
+        let kept = briefly(cluster, NOBODY, |txn| first_verifier(cluster, txn))?;
+        match kept {
+            Some(kept) => Ok(kept.into_bytes()),
+            None => {
+                let mut random = vec![0; 32];
+                password::fill(&mut random)?;
+                Ok(random)
+            }
+        }
     }
 
     /// Gives the role that the directory was made with a password, if it has none; whether it did.
@@ -244,7 +264,7 @@ impl Session {
     /// # Errors
     /// Those of changing the catalogs.
     pub fn give_first_password(cluster: &Cluster, text: &str) -> Result<bool> {
-        let txn = Txn::attach(cluster.engine().txns(), next_pid(), 0)?;
+        let txn = Txn::attach(cluster.engine().txns(), NOBODY, 0)?;
         txn.begin(storage::txn::Isolation::ReadCommitted);
         let given = first_password(cluster, &txn, text).inspect_err(|_| txn.abort())?;
         let done = txn.commit()?;
