@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs small suites of widely used drivers against a server: Thalweg's release build, or with SERVER=postgres
 # PostgreSQL 15, so that a suite can be told from what it tests. A language whose tools are missing is skipped
-# and said so. Usage: run.sh [python|node|go|java]…
+# and said so. With ENCRYPTED=1 clients prove a password, through TLS. Usage: run.sh [python|node|go|java]…
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -21,8 +21,19 @@ finish() {
 trap finish EXIT
 
 start_thalweg() {
+    local how=(--auth trust)
+    if [ -n "${ENCRYPTED:-}" ]; then
+        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+            -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout "$work/key" -out "$work/certificate" \
+            >"$work/openssl.log" 2>&1 || { cat "$work/openssl.log" >&2; exit 1; }
+        export PGPASSWORD='a word, & another' PGSSLMODE=require PGSSLROOTCERT=$work/certificate
+        export NODE_EXTRA_CA_CERTS=$work/certificate
+        printf '%s\n' "$PGPASSWORD" >"$work/password"
+        how=(--auth scram-sha-256 --password-file "$work/password" --set ssl=on
+            --set "ssl_cert_file=$work/certificate" --set "ssl_key_file=$work/key")
+    fi
     "${THALWEG:-$root/target/release/thalweg}" serve --data "$work/data" --listen "127.0.0.1:$port" \
-        --socket-dir "$work" --superuser postgres --auth trust >"$work/log" 2>&1 &
+        --socket-dir "$work" --superuser postgres "${how[@]}" >"$work/log" 2>&1 &
     server=$!
 }
 

@@ -19,7 +19,9 @@ use storage::txlog::{LogBuffers, TxLogConfig, TxLogStart};
 use storage::wal::{Compression, WalIo};
 
 use crate::StartError;
-use crate::options::{Authentication, Options};
+use crate::encryption::Encryption;
+use crate::hba::Rules;
+use crate::options::Options;
 
 /// The file's name within the data directory.
 pub const FILE_NAME: &str = "thalweg.conf";
@@ -133,12 +135,14 @@ impl Config {
     /// What a server over this data directory is started with.
     ///
     /// # Errors
-    /// An address that cannot be resolved.
+    /// An address that cannot be resolved, a certificate or key that cannot be used.
     pub fn options(&self, data: PathBuf) -> Result<Options, StartError> {
         let number = |name| self.value(name).as_integer();
         let port = number("port") as u16;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let socket_dir = self.value("unix_socket_directories").as_text().to_owned();
+        let encryption = Encryption::load(self, &data).map_err(StartError::new)?;
+        let rules = Rules::load(self, &data).map_err(StartError::new)?;
         Ok(Options {
             listen: addresses(self.value("listen_addresses").as_text(), port)?,
             socket_dir: (!socket_dir.is_empty()).then(|| PathBuf::from(socket_dir)),
@@ -153,10 +157,8 @@ impl Config {
             connection_affinity: self.value("worker_connection_affinity").as_bool(),
             max_connections: number("max_connections") as usize,
             reserved_connections: number("superuser_reserved_connections") as usize,
-            authentication: match self.value("authentication").as_text() {
-                "trust" => Authentication::Trust,
-                _ => Authentication::Peer,
-            },
+            rules,
+            encryption,
             authentication_timeout: Duration::from_secs(number("authentication_timeout") as u64),
             session_settings: self.session_settings(),
         })

@@ -13,7 +13,9 @@ mod busy_poll;
 pub mod config;
 mod connection;
 mod database;
+mod encryption;
 mod gate;
+mod hba;
 mod limits;
 mod listen;
 mod memory;
@@ -38,6 +40,7 @@ use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use sql::settings;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
@@ -45,6 +48,8 @@ use tokio::time::MissedTickBehavior;
 use wire::backend::Replies;
 
 pub use database::Database;
+pub use encryption::Encryption;
+pub use hba::Rules;
 pub use limits::raise_open_files;
 pub use options::{Authentication, Options};
 pub use panics::install_hook;
@@ -100,7 +105,8 @@ impl Server {
         let (socket, unix) = unix.unzip();
         let doors: Vec<_> =
             (0..options.workers.max(1)).map(|_| Arc::new(Door::default())).collect();
-        let shared = Arc::new(Shared::new(database, options, doors));
+        let shared = Shared::new(database, options, doors);
+        let shared = Arc::new(shared.map_err(|error| StartError::new(error.message()))?);
         // Weak: what is shared keeps the database.
         let sessions = Arc::downgrade(&shared);
         shared.database.cluster().set_signal(move |process, how| {
@@ -148,8 +154,28 @@ impl Server {
     /// Takes over what a configuration that was read again says about new sessions, and about what can change while
     /// the server runs.
     pub fn reload(&self, config: &config::Config) {
+        let running = &self.shared.database.cluster().running;
+        let of = |names: &'static [&'static str]| -> Vec<_> {
+            let settings = names.iter().filter_map(|name| settings::find(name));
+            settings.filter_map(|setting| Some((setting, running.get(setting)?))).collect()
+        };
+        let (encrypted, ruled) = (of(encryption::SETTINGS), of(hba::SETTINGS));
         self.shared.database.reload(config);
         self.shared.set_session_settings(config.session_settings().into());
+        let data = &self.shared.options.data;
+        // What can't be used changes nothing, nor what is shown of it.
+        let stays = |what: &str, fault: String, shown: Vec<(_, _)>| {
+            base::log!("{what} stays as it is: {fault}");
+            shown.into_iter().for_each(|(setting, was)| running.set(setting, was));
+        };
+        match Encryption::load(config, data) {
+            Ok(encryption) => self.shared.set_encryption(encryption),
+            Err(fault) => stays("encryption", fault, encrypted),
+        }
+        match Rules::load(config, data) {
+            Ok(rules) => self.shared.set_rules(rules),
+            Err(fault) => stays("who is let in", fault, ruled),
+        }
     }
 
     /// Takes no more clients, ends every session with `57P01`, and returns when all is over. What

@@ -2,17 +2,34 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// How a client that comes over the network shows who it is. One that comes through the unix
-/// socket shows it by the user that runs it, unless everybody is trusted.
+use crate::config::Config;
+use crate::encryption::Encryption;
+use crate::hba::Rules;
+
+/// How clients show who they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authentication {
-    /// Unix socket: the name of the client's user must be the role's name. Network: refused.
+    /// Unix socket: the name of the client's user must be the role's name. Network: [`Authentication::Scram`].
     #[default]
     Peer,
+    /// Everybody has to know the role's password; it does not travel (SCRAM-SHA-256).
+    Scram,
     /// Everybody is whoever they say they are.
     Trust,
+}
+
+impl Authentication {
+    /// What a configuration says.
+    pub(crate) fn of(config: &Config) -> Authentication {
+        match config.value("authentication").as_text() {
+            "trust" => Authentication::Trust,
+            "scram-sha-256" => Authentication::Scram,
+            _ => Authentication::Peer,
+        }
+    }
 }
 
 /// What a server is started with.
@@ -39,7 +56,9 @@ pub struct Options {
     /// How many of them only superusers get.
     pub reserved_connections: usize,
     /// How clients show who they are.
-    pub authentication: Authentication,
+    pub rules: Rules,
+    /// What connections over TCP are encrypted by, if the client asks for it.
+    pub encryption: Option<Arc<Encryption>>,
     /// How long a client may take to say who it is.
     pub authentication_timeout: Duration,
     /// Settings that new sessions begin with, by name.

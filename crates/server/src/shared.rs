@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use base::interrupt::Interrupt;
+use sql::error::SqlError;
+use sql::session::Session;
 use sql::types::Oid;
 use storage::wal::Wal;
 
@@ -14,6 +16,8 @@ use crate::affinity::{Affinity, Move};
 use crate::busy_poll::Pollers;
 use crate::connection::Guest;
 use crate::database::Database;
+use crate::encryption::Encryption;
+use crate::hba::Rules;
 use crate::worker::{Door, Order};
 
 /// Settings that new sessions begin with, where the configuration says something about them.
@@ -24,6 +28,10 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     /// What new sessions begin with; changes when the configuration is read again.
     session_settings: Mutex<SessionSettings>,
+    /// Who is let in; changes likewise.
+    rules: Mutex<Rules>,
+    /// What new connections are encrypted by; changes likewise.
+    encryption: Mutex<Option<Arc<Encryption>>>,
     doors: Vec<Arc<Door>>,
     /// By process number.
     sessions: Mutex<BTreeMap<i32, Known>>,
@@ -31,6 +39,8 @@ pub(crate) struct Shared {
     taken: AtomicUsize,
     pub(crate) pollers: Arc<Pollers>,
     pub(crate) affinity: Affinity,
+    /// Nobody else knows it; see [`Shared::secret`].
+    secret: Vec<u8>,
 }
 
 /// What all workers know of a session.
@@ -43,14 +53,38 @@ struct Known {
 }
 
 impl Shared {
-    pub(crate) fn new(database: Arc<Database>, options: Options, doors: Vec<Arc<Door>>) -> Self {
+    pub(crate) fn new(
+        database: Arc<Database>,
+        options: Options,
+        doors: Vec<Arc<Door>>,
+    ) -> Result<Self, SqlError> {
         let session_settings = Mutex::new(options.session_settings.clone().into());
+        let rules = Mutex::new(options.rules.clone());
+        let encryption = Mutex::new(options.encryption.clone());
         let sessions = Mutex::default();
         let taken = AtomicUsize::new(0);
         let pollers = Pollers::new(std::thread::available_parallelism().map_or(1, usize::from));
         let workers = if options.connection_affinity { doors.len() } else { 1 };
         let affinity = Affinity::new(workers);
-        Shared { database, options, session_settings, doors, sessions, taken, pollers, affinity }
+        let secret = Session::secret(database.cluster())?;
+        Ok(Shared {
+            database,
+            options,
+            session_settings,
+            rules,
+            encryption,
+            doors,
+            sessions,
+            taken,
+            pollers,
+            affinity,
+            secret,
+        })
+    }
+
+    /// What is made up for clients that ask to be somebody who is not there is made up out of this.
+    pub(crate) fn secret(&self) -> &[u8] {
+        &self.secret
     }
 
     pub(crate) fn wal(&self) -> &Wal {
@@ -65,6 +99,26 @@ impl Shared {
     /// Changes what new sessions begin with.
     pub(crate) fn set_session_settings(&self, settings: SessionSettings) {
         *self.session_settings.lock().expect("no code panics under it") = settings;
+    }
+
+    /// What who comes has to show.
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules.lock().expect("no code panics under it").clone()
+    }
+
+    /// Changes what who comes has to show.
+    pub(crate) fn set_rules(&self, rules: Rules) {
+        *self.rules.lock().expect("no code panics under it") = rules;
+    }
+
+    /// What new connections are encrypted by, if they can be.
+    pub(crate) fn encryption(&self) -> Option<Arc<Encryption>> {
+        self.encryption.lock().expect("no code panics under it").clone()
+    }
+
+    /// Changes what new connections are encrypted by.
+    pub(crate) fn set_encryption(&self, encryption: Option<Arc<Encryption>>) {
+        *self.encryption.lock().expect("no code panics under it") = encryption;
     }
 
     /// Takes one of the places for sessions, if there is one.

@@ -451,7 +451,8 @@ impl Worker {
 
     pub(crate) fn add_session(&self, process: i32, link: &Rc<Link>, peer: Peer) {
         self.sessions.borrow_mut().insert(process, Rc::clone(link));
-        let household = peer.household().filter(|_| self.shared.affinity.is_on());
+        let moves = self.shared.affinity.is_on() && !link.is_encrypted();
+        let household = peer.household().filter(|_| moves);
         let member = household.map(|household| Member { household, session: process });
         link.place.set(member.and_then(|member| self.near.borrow_mut().enter(member)));
     }

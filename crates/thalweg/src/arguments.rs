@@ -13,9 +13,19 @@ use crate::waldump::arguments::Task;
 pub enum Command {
     Help,
     Version,
-    Serve { data: PathBuf, superuser: Option<String>, config: Config },
+    Serve(Serve),
     Check { data: PathBuf },
     WalDump(Task),
+}
+
+/// What `serve` is told.
+pub struct Serve {
+    pub data: PathBuf,
+    /// The role that a new directory begins with.
+    pub superuser: Option<String>,
+    /// The file with its password.
+    pub password_file: Option<PathBuf>,
+    pub config: Config,
 }
 
 /// Reads the command line, the program's name not included.
@@ -37,7 +47,8 @@ pub fn read(mut arguments: impl Iterator<Item = String>) -> Result<Command, Stri
 }
 
 fn serve(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
-    let (mut data, mut superuser, mut config) = (None, None, Config::new());
+    let (mut data, mut superuser, mut password_file) = (None, None, None);
+    let mut config = Config::new();
     while let Some(argument) = arguments.next() {
         let (name, value) = match argument.split_once('=') {
             Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
@@ -51,6 +62,7 @@ fn serve(mut arguments: impl Iterator<Item = String>) -> Result<Command, String>
         match &*name {
             "--data" => data = Some(PathBuf::from(value()?)),
             "--superuser" => superuser = Some(value()?),
+            "--password-file" => password_file = Some(PathBuf::from(value()?)),
             "--listen" => listen(&mut config, &value()?)?,
             "--socket-dir" => set(&mut config, "unix_socket_directories", &value()?)?,
             "--auth" => set(&mut config, "authentication", &value()?)?,
@@ -65,7 +77,7 @@ fn serve(mut arguments: impl Iterator<Item = String>) -> Result<Command, String>
         }
     }
     let data = data.ok_or("--data DIR says where the data are, and is missing")?;
-    Ok(Command::Serve { data, superuser, config })
+    Ok(Command::Serve(Serve { data, superuser, password_file, config }))
 }
 
 fn set(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
@@ -100,8 +112,11 @@ usage: thalweg serve --data DIR [options]     serve a data directory
   --socket-dir DIR    where the unix socket goes (default /tmp)
   --superuser NAME    the role that a new data directory begins with
                       (default: the operating system's user)
-  --auth peer|trust   peer: the unix socket is open to the role named like the operating
-                      system's user, TCP is refused; trust: everybody is believed
+  --password-file F   its password, in the file's first line; it counts where the role has
+                      none yet
+  --auth METHOD       peer (default): the unix socket is open to the role named like the
+                      operating system's user, TCP asks for the role's password;
+                      scram-sha-256: both ask for it; trust: everybody is believed
   --set NAME=VALUE    a setting; DIR/thalweg.conf holds such lines too
 
 Settings, with their defaults:
@@ -134,7 +149,7 @@ mod tests {
 
     fn serve(line: &str) -> Result<(PathBuf, Option<String>, Config), String> {
         match read(line.split_whitespace().map(str::to_owned))? {
-            Command::Serve { data, superuser, config } => Ok((data, superuser, config)),
+            Command::Serve(serve) => Ok((serve.data, serve.superuser, serve.config)),
             _ => Err("another command".into()),
         }
     }
@@ -167,7 +182,7 @@ mod tests {
         assert_eq!(
             fault("serve --data d --auth maybe"),
             "invalid value for parameter \"authentication\": \"maybe\" (Available values: peer, \
-             trust.)"
+             scram-sha-256, trust.)"
         );
         assert_eq!(fault("fly"), "there is no command \"fly\"");
     }

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
             show(format_args!("thalweg {}{}\n", env!("CARGO_PKG_VERSION"), commit()));
             Ok(())
         }
-        Command::Serve { data, superuser, config } => serve::run(data, superuser, config),
+        Command::Serve(arguments) => serve::run(arguments),
         Command::Check { data } => check(&data),
         Command::WalDump(task) => dump(&task),
     };

@@ -1,20 +1,25 @@
 //! `thalweg serve`.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use server::config::Config;
 use server::signals::{Signal, Signals};
-use server::{Authentication, Database, Options, Server};
+use server::{Authentication, Database, Options, Rules, Server};
+use sql::session::Session;
 use sql::settings::Context;
+
+use crate::arguments::Serve;
 
 /// Serves the data directory until a signal ends it.
 ///
 /// # Errors
 /// Why it could not start, in one sentence.
-pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Result<(), String> {
+pub fn run(arguments: Serve) -> Result<(), String> {
+    let Serve { data, superuser, password_file, mut config } = arguments;
     let text = |fault: server::StartError| fault.to_string();
+    let password = password_file.as_deref().map(first_line).transpose()?;
     server::install_hook();
     let mut signals = Signals::listen().map_err(|e| format!("cannot listen to signals: {e}"))?;
     config.read_file(&data).map_err(text)?;
@@ -36,6 +41,12 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
             report.took
         );
     }
+    if let Some(password) = password
+        && let Err(fault) = Session::give_first_password(database.cluster(), &password)
+    {
+        database.close().map_err(text)?;
+        return Err(format!("the password cannot be kept: {}", fault.message()));
+    }
     let server = match Server::start(Arc::clone(&database), options.clone()) {
         Ok(server) => server,
         Err(fault) => {
@@ -54,6 +65,18 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
     database.close().map_err(text)?;
     base::log!("ended cleanly");
     Ok(())
+}
+
+/// The password in a file: its first line, which must not be empty.
+fn first_line(path: &Path) -> Result<String, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|fault| format!("cannot read the password file {}: {fault}", path.display()))?;
+    match text.lines().next() {
+        None | Some("") => {
+            Err(format!("the password file {} begins with no password", path.display()))
+        }
+        Some(line) => Ok(line.to_owned()),
+    }
 }
 
 /// For the laboratory: what is counted, five times a second, as the lab reads it (`lab/src/counted.rs`).
@@ -84,21 +107,18 @@ fn greet(
         }
         None => writeln!(out, "  no unix socket: unix_socket_directories is empty")?,
     }
-    match (server.addresses().first(), options.authentication) {
-        (None, _) => writeln!(out, "  no TCP: listen_addresses is empty"),
-        (Some(address), Authentication::Trust) => writeln!(
-            out,
-            "  psql -h {} -p {port} -U {superuser} postgres    WARNING: --auth trust believes \
-             everybody who can reach {address}",
-            address.ip()
-        ),
-        (Some(address), Authentication::Peer) => {
-            writeln!(
-                out,
-                "  TCP on {address} is refused; --auth trust would believe everybody who can reach it"
-            )
-        }
-    }
+    let Some(address) = server.addresses().first() else {
+        return writeln!(out, "  no TCP: listen_addresses is empty");
+    };
+    let is = |authentication| options.rules == Rules::of(authentication);
+    let how = if is(Authentication::Trust) {
+        format!("WARNING: --auth trust believes everybody who can reach {address}")
+    } else if is(Authentication::Peer) || is(Authentication::Scram) {
+        "with the password that ALTER ROLE has set".to_owned()
+    } else {
+        "if hba_file lets you in".to_owned()
+    };
+    writeln!(out, "  psql -h {} -p {port} -U {superuser} postgres    {how}", address.ip())
 }
 
 /// Reads the configuration again. What a running server can't change waits for the next start.

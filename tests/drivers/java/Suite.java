@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Properties;
 import java.util.UUID;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyManager;
@@ -32,8 +33,13 @@ public class Suite {
 
     static Connection connect(String more) throws SQLException {
         String url = "jdbc:postgresql://" + System.getenv("PGHOST") + ":" + System.getenv("PGPORT")
-            + "/postgres?user=postgres&sslmode=disable&gssEncMode=disable" + more;
-        return DriverManager.getConnection(url);
+            + "/postgres?user=postgres&gssEncMode=disable&sslmode=" + System.getenv("PGSSLMODE") + more;
+        Properties known = new Properties();
+        if (System.getenv("PGPASSWORD") != null) {
+            known.setProperty("password", System.getenv("PGPASSWORD"));
+            known.setProperty("sslrootcert", System.getenv("PGSSLROOTCERT"));
+        }
+        return DriverManager.getConnection(url, known);
     }
 
     static void check(String name, Check check) {

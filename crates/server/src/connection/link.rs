@@ -12,6 +12,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::task::{self, Poll, Waker};
@@ -171,6 +172,9 @@ impl Link {
         worker: &Worker,
         mut context: Option<&mut task::Context<'_>>,
     ) {
+        if self.hung_up.get() {
+            return;
+        }
         let mut outbox = self.outbox.borrow_mut();
         loop {
             let sendable = outbox.sendable(worker.shared.wal().durable());
@@ -215,6 +219,16 @@ impl Link {
     /// Of the socket that is written to.
     pub(crate) fn descriptor(&self) -> RawFd {
         self.writer.borrow().descriptor()
+    }
+
+    /// The address of ours that the client has come to, over TCP.
+    pub(crate) fn own_address(&self) -> Option<IpAddr> {
+        self.writer.borrow().own_address()
+    }
+
+    /// Whether what is written to it is encrypted.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.writer.borrow().is_encrypted()
     }
 
     /// Whether task or fiber wait until more has been sent.

@@ -9,6 +9,7 @@ mod guest;
 mod link;
 mod outbox;
 mod socket;
+mod tls;
 
 use std::io;
 use std::pin::Pin;
@@ -30,6 +31,7 @@ pub(crate) use guest::Guest;
 pub(crate) use link::Link;
 pub(crate) use socket::{Accepted, Peer, READ_BYTES};
 
+use crate::encryption::Encryption;
 use crate::report;
 use crate::request::{self, Seat, Turn};
 use crate::worker::{FIBER_PAUSE, Need, Worker};
@@ -45,7 +47,7 @@ pub(crate) struct Connection {
     /// The session; away while a fiber runs.
     seat: Option<Box<Seat>>,
     phase: Phase,
-    refused: Refused,
+    asked: Asked,
     /// Ends the connection if its client has not said who it is by then.
     patience: Option<Pin<Box<Sleep>>>,
     /// Bytes that were left to send at the last turn, of a connection that ends.
@@ -61,8 +63,14 @@ pub(crate) struct Connection {
 enum Phase {
     /// Its first packet has not come.
     Startup,
-    /// A fiber looks at who it is and opens its session.
+    /// It is told that it may encrypt, or has begun to.
+    Encrypting(Began),
+    /// The two agree on keys.
+    Agreeing(Began),
+    /// A fiber looks at who it is and opens its session, or asks for a proof.
     Opening,
+    /// The client is to show who it is.
+    Proving,
     /// A session.
     Open,
     /// A fiber closes the session, or is to.
@@ -71,12 +79,24 @@ enum Phase {
     Draining,
 }
 
-/// The kinds of encryption that a client has asked for in vain.
+/// The kinds of encryption that a client has asked for.
 #[derive(Default)]
-struct Refused {
+struct Asked {
     tls: bool,
     gss: bool,
 }
+
+/// How a client has come to encrypt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Began {
+    /// It has asked for it, and was told to go on.
+    Asked,
+    /// From its first byte on.
+    AtOnce,
+}
+
+/// A byte that no first packet begins with, but a client that encrypts from the first byte on.
+const TLS_HANDSHAKE: u8 = 0x16;
 
 /// How a connection's time with a worker ends.
 enum End {
@@ -114,7 +134,7 @@ impl Connection {
             input: Vec::new(),
             seat: Some(Box::new(seat)),
             phase,
-            refused: Refused::default(),
+            asked: Asked::default(),
             patience: None,
             undrained: 0,
             idle_until: None,
@@ -159,7 +179,9 @@ impl Connection {
             self.link.destination.set(None);
             return None;
         }
-        let may = self.phase == Phase::Open && !self.input.is_empty() && self.link.is_at_rest();
+        // Keys stay where they are.
+        let can = self.phase == Phase::Open && !self.reader.is_encrypted();
+        let may = can && !self.input.is_empty() && self.link.is_at_rest();
         (may && self.seat.as_ref().is_some_and(|seat| seat.is_at_rest())).then_some(to)
     }
 
@@ -205,14 +227,27 @@ impl Connection {
                 Phase::Ending if self.seat().has_place() => ready!(self.end_later(context)),
                 Phase::Ending => self.drain(),
                 Phase::Opening if self.seat().session.is_some() => self.opened(),
+                Phase::Opening if self.seat().awaits_proof() => self.phase = Phase::Proving,
                 Phase::Opening => self.end(),
-                Phase::Startup | Phase::Open if self.seat().closing => self.end(),
+                Phase::Startup | Phase::Proving | Phase::Open if self.seat().closing => self.end(),
                 _ if self.link.hung_up.get() || self.out_of_patience(context) => self.end(),
+                Phase::Encrypting(_) | Phase::Agreeing(_) if self.link.terminated.get() => {
+                    self.end()
+                }
+                Phase::Encrypting(_) if !self.link.outbox.borrow().is_empty() => {
+                    return Poll::Pending;
+                }
+                Phase::Encrypting(began) => self.encrypt(began),
+                Phase::Agreeing(began) => ready!(self.agree(began, context)),
                 _ if self.link.terminated.get() => {
                     self.say_goodbye(interrupted(Interrupt::Terminate))
                 }
                 Phase::Startup if self.meet() => {}
                 Phase::Open if self.has_message() => self.start(Turn::Messages),
+                Phase::Proving if request::is_answered(&self.input) => {
+                    self.phase = Phase::Opening;
+                    self.start(Turn::Proof);
+                }
                 _ => match self.read(context) {
                     Poll::Ready(Ok(0)) => self.heard_all(),
                     Poll::Ready(Ok(_)) => {}
@@ -229,6 +264,10 @@ impl Connection {
     /// Puts what others have told the session into the outbox, if its client waits for nothing else and has taken most
     /// of what it was sent.
     fn brings_mail(&mut self) -> bool {
+        // What is pushed now would come in the place of what was lost.
+        if self.link.hung_up.get() {
+            return false;
+        }
         let has_mail = self.seat().session.as_ref().is_some_and(Session::has_mail);
         self.link.mail_waits.set(has_mail && !self.link.has_room());
         if !has_mail || self.link.mail_waits.get() {
@@ -249,6 +288,9 @@ impl Connection {
         let outbox = self.link.outbox.borrow();
         let (waiting, held_up) = (outbox.len(), outbox.held_up_by().is_some());
         drop(outbox);
+        if self.link.hung_up.get() {
+            return Poll::Ready(());
+        }
         // A server that ends does not wait for clients that take their time, only for the log.
         let ends = self.link.terminated.get() || self.worker.is_ending();
         let goes_on = held_up || (waiting < self.undrained && !ends);
@@ -316,14 +358,28 @@ impl Connection {
 
     /// Looks at the first packet; false where more of it must come first. Each kind of encryption may be asked for once.
     fn meet(&mut self) -> bool {
+        let encryption = self.encryption();
+        let can_encrypt = encryption.is_some();
+        if can_encrypt && !self.asked.tls && self.input.first() == Some(&TLS_HANDSHAKE) {
+            self.seat().encryption = encryption;
+            self.phase = Phase::Encrypting(Began::AtOnce);
+            return true;
+        }
         let size = match startup::split(&self.input) {
             Ok(startup::Split::Need(_)) => return false,
-            Ok(startup::Split::Packet(Request::Ssl, size)) if !self.refused.tls => {
-                self.refused.tls = true;
+            Ok(startup::Split::Packet(Request::Ssl, size)) if !self.asked.tls => {
+                self.asked.tls = true;
+                if can_encrypt {
+                    self.seat().encryption = encryption;
+                    self.push_now(|replies| replies.encoded(b"S"));
+                    self.input.drain(..size);
+                    self.phase = Phase::Encrypting(Began::Asked);
+                    return true;
+                }
                 size
             }
-            Ok(startup::Split::Packet(Request::GssEnc, size)) if !self.refused.gss => {
-                self.refused.gss = true;
+            Ok(startup::Split::Packet(Request::GssEnc, size)) if !self.asked.gss => {
+                self.asked.gss = true;
                 size
             }
             Ok(startup::Split::Packet(Request::Cancel { process, key }, _)) => {
@@ -340,6 +396,59 @@ impl Connection {
         self.push_now(|replies| replies.encoded(b"N"));
         self.input.drain(..size);
         true
+    }
+
+    /// What the client may encrypt by, if it likes: a unix socket is none to listen in on.
+    fn encryption(&mut self) -> Option<Arc<Encryption>> {
+        let is_remote = matches!(self.seat().peer, Peer::Remote(_));
+        let can = is_remote && !self.reader.is_encrypted();
+        self.worker.shared.encryption().filter(|_| can)
+    }
+
+    /// From here on everything is encrypted, both ways.
+    fn encrypt(&mut self, began: Began) {
+        if began == Began::Asked && !self.input.is_empty() {
+            // Somebody between client and server may have put it there, to be taken for what the client says encrypted.
+            let message = "received unencrypted data after SSL request";
+            return self.say_goodbye(report::violation(message));
+        }
+        let encryption = self.seat().encryption.clone().expect("it was offered");
+        let before = std::mem::take(&mut self.input);
+        let mut writer = self.link.writer.borrow_mut();
+        let begun = encryption.begin().map_err(std::io::Error::other).and_then(|connection| {
+            socket::encrypt((&mut self.reader, &mut writer), connection, &before)
+        });
+        drop(writer);
+        match begun {
+            Ok(()) => self.phase = Phase::Agreeing(began),
+            Err(fault) => self.fail_to_encrypt(&fault),
+        }
+        self.asked.tls = true;
+        self.asked.gss = true;
+    }
+
+    /// Goes on with agreeing on keys, behind which the first packet comes.
+    fn agree(&mut self, began: Began, context: &mut Context<'_>) -> Poll<()> {
+        let mut writer = self.link.writer.borrow_mut();
+        let agreed = ready!(self.reader.poll_agree(&mut writer, context));
+        drop(writer);
+        match agreed {
+            Ok(means_us) if means_us || began == Began::Asked => self.phase = Phase::Startup,
+            Ok(_) => {
+                base::log!(
+                    "a client that encrypts at once has not said that it speaks PostgreSQL's protocol"
+                );
+                self.link.hang_up();
+            }
+            Err(fault) => self.fail_to_encrypt(&fault),
+        }
+        Poll::Ready(())
+    }
+
+    /// The client is told by TLS itself, if at all.
+    fn fail_to_encrypt(&mut self, fault: &io::Error) {
+        base::log!("a connection from {} could not be encrypted: {fault}", self.seat().peer);
+        self.link.hang_up();
     }
 
     fn out_of_patience(&mut self, context: &mut Context<'_>) -> bool {

@@ -4,20 +4,25 @@
 //! streams watch for both from the start; then the system wakes a worker each time that a client takes a
 //! reply, to tell it of room that nobody waits for.
 
+use std::cell::RefCell;
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use rustls::ServerConnection;
 use socket2::Socket;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::Sleep;
 
+use super::tls::{self, Tls};
 use crate::affinity::Household;
+use crate::encryption;
 
 /// A socket that was accepted and not yet given to a worker.
 pub(crate) enum Accepted {
@@ -46,9 +51,20 @@ pub(crate) enum Peer {
     Remote(SocketAddr),
 }
 
+impl std::fmt::Display for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Peer::Local { process, .. } => write!(f, "process {process}"),
+            Peer::Remote(address) => write!(f, "{address}"),
+        }
+    }
+}
+
 /// What a client sends.
 pub(crate) struct Reader {
     socket: AsyncFd<Arc<Socket>>,
+    /// The writer's, too.
+    tls: Option<tls::Shared>,
 }
 
 /// What a client is sent.
@@ -58,6 +74,8 @@ pub(crate) struct Writer {
     room: Option<AsyncFd<Arc<Socket>>>,
     /// When to look again, where the system has no number left to tell of room under.
     later: Option<Pin<Box<Sleep>>>,
+    /// The reader's, too.
+    tls: Option<tls::Shared>,
 }
 
 /// Most bytes that one read takes.
@@ -89,7 +107,23 @@ pub(crate) fn open(accepted: Accepted) -> io::Result<(Reader, Writer, Peer)> {
 /// Registers a socket with this thread's runtime.
 pub(super) fn halves(socket: Arc<Socket>) -> io::Result<(Reader, Writer)> {
     let watched = watch(Arc::clone(&socket), Interest::READABLE)?;
-    Ok((Reader { socket: watched }, Writer { socket, room: None, later: None }))
+    Ok((
+        Reader { socket: watched, tls: None },
+        Writer { socket, room: None, later: None, tls: None },
+    ))
+}
+
+/// Encrypts what goes through both halves from here on; `before` has come already.
+pub(super) fn encrypt(
+    (reader, writer): (&mut Reader, &mut Writer),
+    connection: ServerConnection,
+    before: &[u8],
+) -> io::Result<()> {
+    let mut tls = Tls::new(connection);
+    let received = tls.receive_from(before);
+    let shared = Rc::new(RefCell::new(tls));
+    (reader.tls, writer.tls) = (Some(Rc::clone(&shared)), Some(shared));
+    received
 }
 
 impl Peer {
@@ -103,6 +137,62 @@ impl Peer {
 }
 
 impl Reader {
+    /// Whether what comes is encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Goes on with agreeing on keys; whether the client means this protocol for certain.
+    pub(super) fn poll_agree(
+        &mut self,
+        writer: &mut Writer,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<bool>> {
+        let tls = Rc::clone(self.tls.as_ref().expect("what is agreed on is for encryption"));
+        loop {
+            ready!(writer.poll_send_encrypted(context))?;
+            if !tls.borrow().connection().is_handshaking() {
+                return Poll::Ready(Ok(encryption::means_us(tls.borrow().connection())));
+            }
+            if ready!(self.poll_receive(&tls, context))? == 0 {
+                return Poll::Ready(Err(ErrorKind::UnexpectedEof.into()));
+            }
+        }
+    }
+
+    /// Reads and decrypts what has come; 0 where the client has hung up.
+    fn poll_receive(
+        &mut self,
+        tls: &tls::Shared,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let mut readiness = ready!(self.socket.poll_read_ready(context))?;
+            match tls.borrow_mut().receive(self.socket.get_ref()) {
+                Err(fault) if fault.kind() == ErrorKind::WouldBlock => readiness.clear_ready(),
+                received => return Poll::Ready(received),
+            }
+        }
+    }
+
+    /// [`Reader::poll_read`], of what is encrypted.
+    fn poll_decrypted(
+        &mut self,
+        context: &mut Context<'_>,
+        into: &mut Vec<u8>,
+    ) -> Poll<io::Result<usize>> {
+        let tls = Rc::clone(self.tls.as_ref().expect("it is encrypted"));
+        loop {
+            match tls.borrow_mut().take(into) {
+                Err(fault) if fault.kind() == ErrorKind::WouldBlock => {}
+                taken => return Poll::Ready(taken),
+            }
+            if ready!(self.poll_receive(&tls, context))? == 0 {
+                return Poll::Ready(Ok(0));
+            }
+        }
+    }
+
     /// The socket, of which this thread's runtime is told no more.
     pub(super) fn into_socket(self) -> Arc<Socket> {
         self.socket.into_inner()
@@ -117,6 +207,9 @@ impl Reader {
         context: &mut Context<'_>,
         into: &mut Vec<u8>,
     ) -> Poll<io::Result<usize>> {
+        if self.tls.is_some() {
+            return self.poll_decrypted(context, into);
+        }
         let room = into.spare_capacity_mut();
         let most = room.len();
         debug_assert!(most > 0, "a read without room looks like a client that left");
@@ -146,14 +239,30 @@ impl Writer {
         self.socket.as_raw_fd()
     }
 
-    /// Writes as much as there is room for; none: [`ErrorKind::WouldBlock`].
+    /// The address of this machine that the client has come to, over TCP.
+    pub(crate) fn own_address(&self) -> Option<IpAddr> {
+        self.socket.local_addr().ok()?.as_socket().map(|address| address.ip())
+    }
+
+    /// Whether what is written is encrypted.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Writes as much as there is room for; none: [`ErrorKind::WouldBlock`], and the next time the same bytes come first.
     pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        loop {
-            match self.socket.send_with_flags(bytes, libc::MSG_NOSIGNAL) {
-                Err(fault) if fault.kind() == ErrorKind::Interrupted => {}
-                written => return written,
-            }
+        match &self.tls {
+            None => send(&self.socket, bytes),
+            Some(tls) => tls.borrow_mut().write(bytes, &self.socket),
         }
+    }
+
+    /// Sends what encryption itself has to say.
+    fn poll_send_encrypted(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_until_room(context, |writer| match &writer.tls {
+            None => Ok(()),
+            Some(tls) => tls.borrow_mut().send(&writer.socket),
+        })
     }
 
     /// Like [`Writer::try_write`], but has the task woken when there is room.
@@ -162,8 +271,17 @@ impl Writer {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.poll_until_room(context, |writer| writer.try_write(bytes))
+    }
+
+    /// Does what finds no room at times, and has the task woken when there is some.
+    fn poll_until_room<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        write: impl Fn(&Writer) -> io::Result<T>,
+    ) -> Poll<io::Result<T>> {
         loop {
-            match self.try_write(bytes) {
+            match write(self) {
                 Err(fault) if fault.kind() == ErrorKind::WouldBlock => {}
                 written => {
                     (self.room, self.later) = (None, None);
@@ -193,7 +311,20 @@ impl Writer {
 
     /// Tells the client that nothing more will come.
     pub(crate) fn shutdown(&self) -> io::Result<()> {
+        if let Some(tls) = &self.tls {
+            tls.borrow_mut().close(&self.socket);
+        }
         self.socket.shutdown(std::net::Shutdown::Write)
+    }
+}
+
+/// Sends as much as there is room for; none: [`ErrorKind::WouldBlock`].
+pub(super) fn send(socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match socket.send_with_flags(bytes, libc::MSG_NOSIGNAL) {
+            Err(fault) if fault.kind() == ErrorKind::Interrupted => {}
+            sent => return sent,
+        }
     }
 }
 

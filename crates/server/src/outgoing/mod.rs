@@ -88,7 +88,9 @@ impl Outgoing {
         let outboxes: Vec<_> = links.iter().map(|link| link.outbox.borrow()).collect();
         let mut pieces = [Piece::NONE; BURST_MAX];
         for ((piece, link), outbox) in pieces.iter_mut().zip(links).zip(&outboxes) {
-            *piece = Piece { socket: link.descriptor(), bytes: outbox.free() };
+            // What is to be encrypted leaves by itself.
+            let bytes = if link.is_encrypted() { &[] } else { outbox.free() };
+            *piece = Piece { socket: link.descriptor(), bytes };
         }
         let mut sent = [0; BURST_MAX];
         let result = ring.send(&pieces[..links.len()], &mut sent);

@@ -5,6 +5,7 @@
 
 mod charset;
 mod client;
+mod login;
 mod messages;
 mod startup;
 #[cfg(test)]
@@ -12,12 +13,14 @@ mod tests;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use base::Lsn;
 use base::interrupt::{self, Interrupt};
 use wire::backend::{Replies, Status};
 
 use crate::connection::{Guest, Link, Peer};
+use crate::encryption::Encryption;
 use crate::report;
 use crate::worker::Worker;
 use sql::error::{Severity, SqlError, SqlState};
@@ -28,8 +31,12 @@ use sql::types::Encoding;
 pub(crate) struct Seat {
     worker: Rc<Worker>,
     link: Rc<Link>,
-    peer: Peer,
+    pub(crate) peer: Peer,
     pub(crate) session: Option<Session>,
+    /// What the client has still to prove before it has one.
+    proving: Option<Box<login::Proving>>,
+    /// What the connection is encrypted by, to which the client's proof can be bound.
+    pub(crate) encryption: Option<Arc<Encryption>>,
     /// The session's process number, known to cancel requests.
     process: Option<i32>,
     /// What the client sent; consumed from the front.
@@ -55,11 +62,15 @@ pub(crate) struct Seat {
 pub(crate) enum Turn {
     /// A client's first packet.
     Startup,
+    /// The next message by which it shows who it is.
+    Proof,
     /// Messages, as many as are there whole.
     Messages,
     /// The session's end.
     End,
 }
+
+pub(crate) use login::is_answered;
 
 /// A fiber's job.
 pub(crate) fn run(mut seat: Box<Seat>, turn: Turn) {
@@ -68,6 +79,7 @@ pub(crate) fn run(mut seat: Box<Seat>, turn: Turn) {
     }
     match turn {
         Turn::Startup => startup::run(&mut seat),
+        Turn::Proof => login::run(&mut seat),
         Turn::Messages => messages::run(&mut seat),
         Turn::End => seat.end_session(),
     }
@@ -90,6 +102,8 @@ impl Seat {
             link: Rc::clone(link),
             peer,
             session: None,
+            proving: None,
+            encryption: None,
             process: None,
             input: Vec::new(),
             replies: Replies::new(),
@@ -123,6 +137,11 @@ impl Seat {
         let session = self.session.take().expect("who is at rest has a session");
         let process = self.process.take().expect("a session has a number");
         (session, process, self.peer)
+    }
+
+    /// Whether the client has been asked to show who it is.
+    pub(crate) fn awaits_proof(&self) -> bool {
+        self.proving.is_some()
     }
 
     /// Whether there is a session, or what is left of one, to be closed.

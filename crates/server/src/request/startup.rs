@@ -1,14 +1,14 @@
 //! The first packet: which session the client wants, and whether it may have it.
 
+use std::borrow::Cow;
+
 use sql::error::{Severity, SqlError, SqlState};
 use sql::session::Session;
 use wire::startup::{self, PROTOCOL_3_0, Request};
 
 use super::Seat;
-use crate::connection::Peer;
-use crate::options::Authentication;
+use super::login::{self, Claim};
 use crate::report;
-use crate::users;
 
 /// Longest name of a user or database that counts, as everywhere in PostgreSQL.
 const NAME_BYTES_MAX: usize = 63;
@@ -17,52 +17,84 @@ const NAME_BYTES_MAX: usize = 63;
 pub(super) fn run(seat: &mut Seat) {
     let input = std::mem::take(&mut seat.input);
     match startup::split(&input) {
-        Ok(startup::Split::Packet(Request::Session(wanted), size)) => match open(seat, &wanted) {
-            Ok(()) => {
-                let changed = seat.session().rest();
-                debug_assert!(changed.is_empty(), "the client has been told of all settings");
-                seat.replies.ready_for_query(wire::backend::Status::Idle);
-                seat.is_ready = true;
-                seat.input = input[size..].to_vec();
+        Ok(startup::Split::Packet(Request::Session(wanted), size)) => {
+            seat.input = input[size..].to_vec();
+            match meet(seat, &wanted, &input[..size]) {
+                Ok(Claim::Granted) => open(seat, &wanted),
+                Ok(Claim::ToProve) => {}
+                Err(error) => refuse(seat, error),
             }
-            // Nobody goes on from here, so whatever it is ends the session.
-            Err(error) => seat.complain(&error.with_severity(Severity::Fatal)),
-        },
+        }
         Ok(startup::Split::Packet(request, _)) => {
             seat.complain(&report::broken(&request.unexpected()));
         }
         Ok(startup::Split::Need(_)) => unreachable!("the task waits for a whole packet"),
-        Err(fault) => {
-            seat.complain(&report::broken(&fault).with_severity(Severity::Fatal));
-        }
+        Err(fault) => refuse(seat, report::broken(&fault)),
     }
     seat.hand_over();
 }
 
-fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> {
-    let user = wanted.parameter("user").unwrap_or_default();
-    let user = clip(&user);
+/// Opens the session that a client has asked for by this packet, now that it is known to be who it says.
+pub(super) fn open_proved(seat: &mut Seat, packet: &[u8]) {
+    match startup::split(packet) {
+        Ok(startup::Split::Packet(Request::Session(wanted), _)) => open(seat, &wanted),
+        _ => unreachable!("the packet was read before"),
+    }
+}
+
+/// Nobody goes on from here, so whatever it is ends the connection.
+fn refuse(seat: &mut Seat, error: SqlError) {
+    seat.complain(&error.with_severity(Severity::Fatal));
+}
+
+fn open(seat: &mut Seat, wanted: &startup::Session<'_>) {
+    match enter(seat, wanted) {
+        Ok(()) => {
+            let changed = seat.session().rest();
+            debug_assert!(changed.is_empty(), "the client has been told of all settings");
+            seat.replies.ready_for_query(wire::backend::Status::Idle);
+            seat.is_ready = true;
+        }
+        Err(error) => refuse(seat, error),
+    }
+}
+
+/// The role that a client asks to be.
+fn user_of<'w>(wanted: &startup::Session<'w>) -> Cow<'w, str> {
+    clipped(wanted.parameter("user").unwrap_or_default())
+}
+
+/// The database that it asks for; the one of the role's name, if it says nothing.
+fn database_of<'w>(wanted: &startup::Session<'w>) -> Cow<'w, str> {
+    let database = wanted.parameter("database").filter(|database| !database.is_empty());
+    database.map_or_else(|| user_of(wanted), clipped)
+}
+
+/// Looks at what a client asks for, and whether it is who it says.
+fn meet(seat: &mut Seat, wanted: &startup::Session<'_>, packet: &[u8]) -> Result<Claim, SqlError> {
+    let user = user_of(wanted);
     if user.is_empty() {
         return Err(refusal("no PostgreSQL user name specified in startup packet"));
     }
     let replication = wanted.parameter("replication");
     if replication.is_some_and(|value| !matches!(&*value, "false" | "off" | "0")) {
-        return Err(SqlError::unsupported("replication connections are not supported")
-            .with_severity(Severity::Fatal));
+        return Err(SqlError::unsupported("replication connections are not supported"));
     }
-    let database = wanted.parameter("database").filter(|database| !database.is_empty());
-    let database = clip(database.as_deref().unwrap_or(user));
     negotiate(seat, wanted);
-    authenticate(seat, user)?;
+    login::claim(seat, (&user, &database_of(wanted)), packet)
+}
+
+fn enter(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> {
+    let user = user_of(wanted);
+    let database = database_of(wanted);
     if !seat.worker.shared.take_place() {
         return Err(report::too_many_clients());
     }
-    let session = open_session(seat, wanted, database, user).and_then(|session| {
+    let session = open_session(seat, wanted, &database, &user).and_then(|session| {
         if seat.worker.shared.only_for_superusers() && !session.is_superuser() {
             let message = "remaining connection slots are reserved for non-replication superuser \
                            connections";
-            let error = SqlError::new(SqlState::TOO_MANY_CONNECTIONS, message);
-            return Err(error.with_severity(Severity::Fatal));
+            return Err(SqlError::new(SqlState::TOO_MANY_CONNECTIONS, message));
         }
         Ok(session)
     });
@@ -115,42 +147,18 @@ fn negotiate(seat: &mut Seat, wanted: &startup::Session<'_>) {
     }
 }
 
-fn authenticate(seat: &Seat, user: &str) -> Result<(), SqlError> {
-    match (seat.worker.shared.options.authentication, seat.peer) {
-        (Authentication::Trust, _) => Ok(()),
-        (Authentication::Peer, Peer::Local { uid, .. }) => {
-            let name = users::name_of(uid);
-            if name.as_deref() == Some(user) {
-                return Ok(());
-            }
-            let who = name.unwrap_or_else(|| format!("user {uid}"));
-            base::log!("{who} asked to be \"{user}\", which peer authentication refuses");
-            Err(refusal(format!("Peer authentication failed for user \"{user}\"")).with_hint(
-                "The unix socket is open to the role that has the operating system user's name.",
-            ))
-        }
-        (Authentication::Peer, Peer::Remote(address)) => {
-            let host = address.ip();
-            Err(refusal(format!(
-                "connections over TCP are refused: host \"{host}\", user \"{user}\""
-            ))
-            .with_hint(
-                "Connect through the unix socket, or start the server with --auth trust, which \
-                 believes everybody.",
-            ))
-        }
-    }
-}
-
 /// `28000`, and the connection ends.
-fn refusal(message: impl Into<String>) -> SqlError {
+pub(super) fn refusal(message: impl Into<String>) -> SqlError {
     SqlError::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message)
         .with_severity(Severity::Fatal)
 }
 
 /// Cuts a name to what counts of it, at a character's border.
-fn clip(name: &str) -> &str {
-    &name[..name.floor_char_boundary(NAME_BYTES_MAX)]
+fn clipped(name: Cow<'_, str>) -> Cow<'_, str> {
+    match name.floor_char_boundary(NAME_BYTES_MAX) {
+        end if end == name.len() => name,
+        end => Cow::Owned(name[..end].to_owned()),
+    }
 }
 
 /// Settings out of the startup parameter `options`: `-c name=value` and `--name=value`, words

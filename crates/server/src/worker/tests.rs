@@ -24,7 +24,8 @@ fn a_client_that_came_just_before_the_end_is_told_of_it() {
     let database = Arc::new(Database::open(&data, "me", &config).unwrap());
     let door = Arc::new(Door::default());
     let options = config.options(data).unwrap();
-    let shared = Arc::new(Shared::new(Arc::clone(&database), options, vec![Arc::clone(&door)]));
+    let shared = Shared::new(Arc::clone(&database), options, vec![Arc::clone(&door)]);
+    let shared = Arc::new(shared.unwrap());
     let (mut client, accepted) = UnixStream::pair().unwrap();
     client.set_read_timeout(Some(PATIENCE)).unwrap();
     // The worker finds both at its first look.

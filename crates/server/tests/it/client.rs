@@ -4,8 +4,10 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use wire::backend::{Authentication, Message, Status};
 use wire::frame::{self, Split};
 use wire::frontend::{Execute, Requests, Target};
@@ -36,6 +38,19 @@ impl Stream for TcpStream {
     }
 }
 
+/// What a client says and hears encrypted.
+type Encrypted = StreamOwned<ClientConnection, TcpStream>;
+
+impl Stream for Encrypted {
+    fn wait_for(&self, limit: Duration) {
+        self.sock.wait_for(limit);
+    }
+
+    fn say_no_more(&self) -> std::io::Result<()> {
+        self.sock.say_no_more()
+    }
+}
+
 pub struct Client {
     stream: Box<dyn Stream>,
     /// What came and was not looked at yet.
@@ -59,6 +74,13 @@ impl Client {
     pub fn tcp(address: SocketAddr) -> Client {
         let stream = TcpStream::connect(address).unwrap();
         Client::over(Box::new(stream))
+    }
+
+    /// A client that encrypts what it says through `stream`, to a server whose certificate it knows.
+    pub fn encrypted(stream: TcpStream, config: &Arc<ClientConfig>) -> Client {
+        let name = "localhost".try_into().unwrap();
+        let connection = ClientConnection::new(Arc::clone(config), name).unwrap();
+        Client::over(Box::new(StreamOwned::new(connection, stream)))
     }
 
     fn over(stream: Box<dyn Stream>) -> Client {
@@ -158,13 +180,38 @@ impl Client {
                     self.input.extend_from_slice(&piece[..count]);
                     return count;
                 }
-                Err(fault) if fault.kind() == std::io::ErrorKind::ConnectionReset => {
+                Err(fault)
+                    if matches!(
+                        fault.kind(),
+                        std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::UnexpectedEof
+                    ) =>
+                {
                     self.input.clear();
                     return 0;
                 }
                 // A read with a time limit that was stopped and went on ends so.
                 Err(fault) if fault.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(fault) => panic!("{fault}"),
+            }
+        }
+    }
+
+    /// What the server asks for next to know who this is, as it stands in the message behind the code; or what it says
+    /// instead.
+    pub fn next_request(&mut self) -> Result<(u32, Vec<u8>), String> {
+        loop {
+            if let Split::Frame(frame) = frame::split_reply(&self.input).unwrap() {
+                if frame.tag != b'R' {
+                    return Err(self.until_ready());
+                }
+                let (code, said) = frame.body.split_first_chunk().unwrap();
+                let request = (u32::from_be_bytes(*code), said.to_vec());
+                let size = frame.size();
+                self.input.drain(..size);
+                return Ok(request);
+            }
+            if self.receive() == 0 {
+                return Err("hung up".to_owned());
             }
         }
     }

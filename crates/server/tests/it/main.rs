@@ -13,12 +13,14 @@ mod direct_io;
 mod directory;
 mod disks;
 mod drivers;
+mod encrypted;
 mod endings;
 mod faults;
 mod gated;
 mod log;
 mod moody;
 mod nesting;
+mod passwords;
 mod protocol;
 mod reported;
 mod sessions;
@@ -36,7 +38,7 @@ use base::Xid;
 use server::config::Config;
 use storage::txlog::{ALL_LOGS, MultiXactId, TxLogStart};
 
-use server::{Authentication, Database, Options, Server};
+use server::{Authentication, Database, Options, Rules, Server};
 
 use client::Client;
 
@@ -63,7 +65,8 @@ fn options() -> Options {
         connection_affinity: true,
         max_connections: 3000,
         reserved_connections: 0,
-        authentication: Authentication::Trust,
+        rules: Rules::of(Authentication::Trust),
+        encryption: None,
         authentication_timeout: Duration::from_secs(60),
         session_settings: Vec::new(),
     }

@@ -7,8 +7,9 @@ use storage::txn::Txn;
 
 use crate::catalog::ddl::{SETTINGS_INDEX, settings_of};
 use crate::catalog::rights::{Class, Rights};
-use crate::catalog::store::{Cluster, Instance, Presence, SessionCatalog};
-use crate::error::{Result, bail};
+use crate::catalog::store::{BOOTSTRAP_SUPERUSER, Cluster, Instance, Presence, SessionCatalog};
+use crate::error::{Result, bail, sql_error};
+use crate::password::{self, Verifier};
 use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
@@ -90,6 +91,49 @@ fn first_role(
         name: name.into(),
         superuser: found.row.bool("rolsuper"),
     }))
+}
+
+/// What `pg_authid` keeps of a role's password: a verifier, or why there is none, to the log.
+pub(super) fn password_of(
+    cluster: &Cluster,
+    txn: &Txn,
+    user: &str,
+) -> Result<std::result::Result<Verifier, &'static str>> {
+    let Some(role) = names::role(&cluster.shared, txn, user)? else {
+        return Ok(Err("there is no such role"));
+    };
+    let kept = match role.row.get("rolpassword") {
+        Datum::Null => return Ok(Err("the role has no password")),
+        kept => kept.as_text(),
+    };
+    let until = role.row.get("rolvaliduntil");
+    if !until.is_null() && until.as_timestamptz() < super::stamp() {
+        return Ok(Err("the role's password has expired"));
+    }
+    let known = Verifier::parse(kept);
+    Ok(known.ok_or("the role's password is kept as an MD5 sum and must be set again"))
+}
+
+/// What is kept of the password of the role that the directory was made with.
+pub(super) fn first_verifier(cluster: &Cluster, txn: &Txn) -> Result<Option<String>> {
+    let role = names::role_by_oid(&cluster.shared, txn, BOOTSTRAP_SUPERUSER)?;
+    Ok(role.and_then(|role| match role.row.get("rolpassword") {
+        Datum::Null => None,
+        kept => Some(kept.as_text().to_string()),
+    }))
+}
+
+/// Gives the role that the directory was made with a password, if it has none; whether it did.
+pub(super) fn first_password(cluster: &Cluster, txn: &Txn, text: &str) -> Result<bool> {
+    let store = &cluster.shared;
+    let role = names::role_by_oid(store, txn, BOOTSTRAP_SUPERUSER)?;
+    let role = role.ok_or_else(|| sql_error!(DATA_CORRUPTED, "the directory has no superuser"))?;
+    let Some(kept) = password::stored(text)?.filter(|_| role.row.get("rolpassword").is_null())
+    else {
+        return Ok(false);
+    };
+    store.update_columns(txn, "pg_authid", &role, &[("rolpassword", Datum::text(kept))])?;
+    Ok(true)
 }
 
 /// The settings that a session of a role in a database begins with, as `name=value`: those of all come first, then those

@@ -84,9 +84,10 @@ use crate::cache::PlanCache;
 use crate::catalog::store::{Cluster, Presence, SessionCatalog};
 use crate::error::{Result, Severity, SqlError, SqlState, sql_error};
 use crate::exec::PointBuffers;
+use crate::password;
 use crate::types::{Datum, Encoding, Oid, TimestampTz};
 
-use admit::{Admitted, admit};
+use admit::{Admitted, admit, first_password, first_verifier, password_of};
 use backend::Backend;
 use board::{Board, Doing};
 use portal::Portals;
@@ -148,6 +149,23 @@ pub const THREAD_STACK_BYTES: usize = syntax::PARSE_STACK_BYTES + (1 << 20);
 /// Numbers that clients know sessions by.
 static NEXT_PID: AtomicI32 = AtomicI32::new(1000);
 
+/// In the place of a session's number, for who has no session yet.
+const NOBODY: i32 = 0;
+
+fn next_pid() -> i32 {
+    // Relaxed: only uniqueness matters.
+    NEXT_PID.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Looks into the catalogs that all databases share, for who has no session yet.
+fn briefly<T>(cluster: &Cluster, pid: i32, look: impl FnOnce(&Txn) -> Result<T>) -> Result<T> {
+    let txn = Txn::attach(cluster.engine().txns(), pid, 0)?;
+    txn.begin(storage::txn::Isolation::ReadCommitted);
+    let seen = look(&txn);
+    txn.abort();
+    seen
+}
+
 impl Session {
     /// Opens a session on a database for a role.
     ///
@@ -164,15 +182,8 @@ impl Session {
         user: &str,
         configured: &[(&'static str, String)],
     ) -> Result<Session> {
-        // Relaxed: only uniqueness matters.
-        let pid = NEXT_PID.fetch_add(1, Ordering::Relaxed);
-        let admitted = {
-            let txn = Txn::attach(cluster.engine().txns(), pid, 0)?;
-            txn.begin(storage::txn::Isolation::ReadCommitted);
-            let admitted = admit(cluster, &txn, pid, database, user);
-            txn.abort();
-            admitted?
-        };
+        let pid = next_pid();
+        let admitted = briefly(cluster, pid, |txn| admit(cluster, txn, pid, database, user))?;
         let Admitted { instance, presence, identity, settings } = admitted;
         let is_superuser = identity.session.superuser;
         let txn = Txn::attach(cluster.engine().txns(), pid, instance.database.0)?;
@@ -215,6 +226,47 @@ impl Session {
             shown: None,
             _presence: presence,
         })
+    }
+
+    /// What a role's client has to know to be let in by password; or why nobody is, to the log.
+    ///
+    /// # Errors
+    /// Those of reading the catalogs.
+    pub fn password_of(
+        cluster: &Cluster,
+        user: &str,
+    ) -> Result<std::result::Result<password::Verifier, &'static str>> {
+        briefly(cluster, NOBODY, |txn| password_of(cluster, txn, user))
+    }
+
+    /// What to make things up from for clients that ask to be somebody who is not there, so that they see no difference: the
+    /// same after each start, if the directory's first role has a password.
+    ///
+    /// # Errors
+    /// Those of reading the catalogs, and a system that has no random bytes.
+    pub fn secret(cluster: &Cluster) -> Result<Vec<u8>> {
+        let kept = briefly(cluster, NOBODY, |txn| first_verifier(cluster, txn))?;
+        match kept {
+            Some(kept) => Ok(kept.into_bytes()),
+            None => {
+                let mut random = vec![0; 32];
+                password::fill(&mut random)?;
+                Ok(random)
+            }
+        }
+    }
+
+    /// Gives the role that the directory was made with a password, if it has none; whether it did.
+    ///
+    /// # Errors
+    /// Those of changing the catalogs.
+    pub fn give_first_password(cluster: &Cluster, text: &str) -> Result<bool> {
+        let txn = Txn::attach(cluster.engine().txns(), NOBODY, 0)?;
+        txn.begin(storage::txn::Isolation::ReadCommitted);
+        let given = first_password(cluster, &txn, text).inspect_err(|_| txn.abort())?;
+        let done = txn.commit()?;
+        cluster.engine().wal().flush(done.must_be_durable);
+        Ok(given)
     }
 
     /// Whether a session could begin with this value, for who reads it before there is one.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::btree::{BTree, NewEntry};
+use crate::buffer::Relation;
 use crate::hash::{FILL_PERCENT, HashIndex};
 use crate::rig::Rig;
 use base::Persistence;
@@ -21,6 +22,20 @@ fn faults(heap: &HeapRel, index: &Index) -> Vec<String> {
     let indexed = Indexed { index, expected_of: &expected_of, unique: true, complete: true };
     table(heap, &[indexed], &mut report).unwrap();
     report.faults
+}
+
+/// Changes a word of a page, and tells what it was.
+fn damage(rel: &Relation, block: u32, offset: usize) -> u32 {
+    let before = rel.read(Fork::Main, BlockNo(block)).unwrap().get_u32(offset);
+    put(rel, block, offset, before ^ 0x0101_0101);
+    before
+}
+
+/// Likewise, to what it is told. The page is to be written: it may leave the cache at any time.
+fn put(rel: &Relation, block: u32, offset: usize, word: u32) {
+    let mut page = rel.write(Fork::Main, BlockNo(block)).unwrap();
+    page.mark_dirty();
+    page.put_u32(offset, word);
 }
 
 #[test]
@@ -104,12 +119,9 @@ fn damaged_pages_are_found_out() {
         (heap.relation(), 1, 24),
         (heap.relation(), 2, 16),
     ] {
-        let mut page = rel.write(Fork::Main, BlockNo(block)).unwrap();
-        let before = page.get_u32(offset);
-        page.put_u32(offset, before ^ 0x0101_0101);
-        drop(page);
+        let before = damage(rel, block, offset);
         assert!(!faults(&heap, &index).is_empty(), "block {block} offset {offset}");
-        rel.write(Fork::Main, BlockNo(block)).unwrap().put_u32(offset, before);
+        put(rel, block, offset, before);
     }
     assert_eq!(faults(&heap, &index), Vec::<String>::new());
 }
@@ -160,12 +172,9 @@ fn damaged_pages_of_a_hash_index_are_found_out() {
     // The first pages of two buckets: link, count, number, depth, cursor, a hash and the row behind it.
     for block in [1, 2] {
         for offset in [24, 32, 36, 40, 44, 64 + 16 * 10, 64 + 16 * 10 + 8] {
-            let mut page = index.relation().write(Fork::Main, BlockNo(block)).unwrap();
-            let before = page.get_u32(offset);
-            page.put_u32(offset, before ^ 0x0101_0101);
-            drop(page);
+            let before = damage(index.relation(), block, offset);
             assert!(!faults(&heap, &index).is_empty(), "block {block} offset {offset}");
-            index.relation().write(Fork::Main, BlockNo(block)).unwrap().put_u32(offset, before);
+            put(index.relation(), block, offset, before);
         }
     }
     assert_eq!(faults(&heap, &index), Vec::<String>::new());

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 
 use super::check;
@@ -37,29 +38,92 @@ fn it_greets_in_three_lines_and_warns_of_trust() {
 }
 
 #[test]
-fn without_word_of_how_clients_are_known_it_refuses_tcp_and_says_so() {
+fn without_word_of_how_clients_are_known_those_of_the_network_need_a_password() {
     let port = free_port();
     let listen = format!("127.0.0.1:{port}");
-    let mut server = Running::start_with("default-greeting", &["--listen", &listen]);
+    let file = std::env::temp_dir().join(format!("thalweg-password-{port}"));
+    std::fs::write(&file, "a word, & another\nsomething else\n").unwrap();
+    let password_file = file.to_str().unwrap();
+    let arguments = ["--listen", &listen, "--password-file", password_file];
+    let mut server = Running::start_with("default-greeting", &arguments);
+    std::fs::remove_file(&file).unwrap();
     let greeting = server.greeting();
     let lines: Vec<&str> = greeting.lines().collect();
     assert_eq!(lines.len(), 3, "{greeting}");
-    assert_eq!(
-        lines[2],
-        format!(
-            "  TCP on {listen} is refused; --auth trust would believe everybody who can reach it"
-        )
+    let last = format!(
+        "  psql -h 127.0.0.1 -p {port} -U me postgres    with the password that ALTER ROLE has set"
     );
+    assert_eq!(lines[2], last);
     assert!(!greeting.contains("WARNING"), "{greeting}");
     if has_clients() {
-        let place = format!("host=127.0.0.1 port={port} user=me dbname=postgres");
-        let told = "FATAL:  connections over TCP are refused: host \"127.0.0.1\", user \"me\"";
-        let refused = server.program("psql", &["-XqAtc", "select 1", &place]);
-        let complaint = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(!refused.status.success() && complaint.contains(told), "{complaint}");
+        let ask = |password: &str, question: &str| {
+            let place =
+                format!("host=127.0.0.1 port={port} user=me dbname=postgres password='{password}'");
+            server.program("psql", &["-XqAtc", question, &place])
+        };
+        let knows = ask("a word, & another", "alter role me password 'new'; select 1");
+        assert_eq!(String::from_utf8_lossy(&knows.stdout), "1\n", "{knows:?}");
+        for wrong in ["a word, & another", "something else", "New"] {
+            let refused = ask(wrong, "select 1");
+            let complaint = String::from_utf8_lossy(&refused.stderr).into_owned();
+            let told = "FATAL:  password authentication failed for user \"me\"";
+            assert!(!refused.status.success() && complaint.contains(told), "{complaint}");
+        }
+        assert!(ask("new", "select 1").status.success());
+        let told = "password authentication failed for user \"me\": the password is another";
+        assert!(server.log().contains(told), "{}", server.log());
     }
     server.signal("-TERM");
     assert!(server.ends());
+}
+
+#[test]
+fn psql_encrypts_and_knows_whom_it_talks_to() {
+    if !has_clients() {
+        return;
+    }
+    let port = free_port();
+    let files = std::env::temp_dir().join(format!("thalweg-certificate-{port}"));
+    std::fs::create_dir_all(&files).unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let file = |name: &str, text: &str| {
+        let path = files.join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let certificate = file("server.crt", &made.cert.pem());
+    let key = file("server.key", &made.signing_key.serialize_pem());
+    let password = file("password", "a word\n");
+    let (listen, certified, keyed) = (
+        format!("127.0.0.1:{port}"),
+        format!("ssl_cert_file={certificate}"),
+        format!("ssl_key_file={key}"),
+    );
+    let set = ["--set", "ssl=on", "--set", &certified, "--set", &keyed];
+    let arguments = [&["--listen", &listen, "--password-file", &password][..], &set].concat();
+    let mut server = Running::start_with("encrypted", &arguments);
+    let ask = |more: &str| {
+        let place = format!(
+            "host=localhost hostaddr=127.0.0.1 port={port} user=me dbname=postgres password='a word' \
+             sslrootcert={certificate} {more}"
+        );
+        server.program("psql", &["-XqAt", "-c", "\\conninfo", "-c", "show ssl", &place])
+    };
+    for more in ["sslmode=verify-full channel_binding=require", "sslmode=prefer"] {
+        let told = ask(more);
+        let said = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(
+            said.contains("SSL connection (protocol: TLSv1.3") && said.ends_with("on\n"),
+            "{told:?}"
+        );
+    }
+    let open = ask("sslmode=disable");
+    let said = String::from_utf8_lossy(&open.stdout).into_owned();
+    assert!(open.status.success() && !said.contains("SSL connection"), "{open:?}");
+    server.signal("-TERM");
+    assert!(server.ends());
+    std::fs::remove_dir_all(&files).unwrap();
 }
 
 #[test]

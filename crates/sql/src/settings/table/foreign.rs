@@ -110,9 +110,9 @@ pub(super) const SETTINGS: &[Setting] = &[
     choice(
         "password_encryption",
         "scram-sha-256",
-        &["md5", "scram-sha-256"],
+        &["scram-sha-256"],
         User,
-        "Has no effect: there are no passwords yet.",
+        "What is kept of a password that is set: there is one way only.",
     ),
     choice(
         "plan_cache_mode",

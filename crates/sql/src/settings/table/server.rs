@@ -1,6 +1,6 @@
 //! The server itself: where it listens, who may come in, its workers.
 
-use crate::settings::Context::{Internal, Start};
+use crate::settings::Context::{Internal, Reload, Start};
 use crate::settings::entry::{choice, flag, number, text};
 use crate::settings::{Setting, Unit};
 
@@ -8,11 +8,19 @@ pub(super) const SETTINGS: &[Setting] = &[
     choice(
         "authentication",
         "peer",
-        &["peer", "trust"],
+        &["peer", "scram-sha-256", "trust"],
         Start,
-        "How clients show who they are: by the operating system's user, or not at all.",
+        "How clients show who they are: on the unix socket by the operating system's user and over TCP by password, by \
+         password on both, or not at all.",
     ),
     number("authentication_timeout", 60, (1, 600), Unit::Seconds, Start, "Time for a login."),
+    text(
+        "hba_file",
+        "",
+        Reload,
+        "A file of rules that say how clients show who they are, as PostgreSQL's pg_hba.conf; relative to the data \
+         directory. Without one authentication counts.",
+    ),
     flag("integer_datetimes", true, Internal, "Whether times are stored as integers."),
     text(
         "listen_addresses",
@@ -84,7 +92,31 @@ pub(super) const SETTINGS: &[Setting] = &[
         Internal,
         "The version of PostgreSQL whose behaviour is the model, as a number.",
     ),
-    flag("ssl", false, Internal, "Whether connections are encrypted: there is no TLS yet."),
+    flag(
+        "ssl",
+        false,
+        Reload,
+        "Whether connections over TCP are encrypted, if the client asks for it.",
+    ),
+    text(
+        "ssl_cert_file",
+        "server.crt",
+        Reload,
+        "The server's certificate in PEM, with those that vouch for it; relative to the data directory.",
+    ),
+    text(
+        "ssl_key_file",
+        "server.key",
+        Reload,
+        "Its private key in PEM, which nobody else may be able to read.",
+    ),
+    choice(
+        "ssl_min_protocol_version",
+        "TLSv1.2",
+        &["TLSv1.2", "TLSv1.3"],
+        Reload,
+        "The oldest version of TLS that is spoken.",
+    ),
     number(
         "superuser_reserved_connections",
         3,

@@ -17,6 +17,7 @@ use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::schema::catalog;
 use crate::catalog::store::{BOOTSTRAP_SUPERUSER, Found};
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::password;
 use crate::types::{Datum, Oid, TypeId};
 
 use super::Ddl;
@@ -155,7 +156,7 @@ impl Ddl<'_> {
             .set("rolinherit", true)
             .set("rolcanlogin", create.flavour == RoleFlavour::User)
             .set("rolconnlimit", -1);
-        for (column, value) in self.changes(name, &wanted)? {
+        for (column, value) in self.changes(&wanted)? {
             row = row.set(column, value);
         }
         let written = self.store().insert(self.txn(), "pg_authid", &row.build());
@@ -177,19 +178,15 @@ impl Ddl<'_> {
     }
 
     /// What a statement makes of a role's row.
-    fn changes(&mut self, name: &str, wanted: &Wanted<'_>) -> Result<Vec<(&'static str, Datum)>> {
+    fn changes(&mut self, wanted: &Wanted<'_>) -> Result<Vec<(&'static str, Datum)>> {
         let mut changes = wanted.columns();
-        match wanted.password {
-            None => {}
-            Some(None) => changes.push(("rolpassword", Datum::Null)),
-            Some(Some("")) => {
+        if let Some(password) = wanted.password {
+            let kept = password.map(password::stored).transpose()?.flatten();
+            if password.is_some() && kept.is_none() {
                 let text = "empty string is not a valid password, clearing password";
                 self.host.notice("NOTICE", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
-                changes.push(("rolpassword", Datum::Null));
             }
-            Some(Some(text)) => {
-                changes.push(("rolpassword", Datum::text(crate::password::stored(name, text)?)));
-            }
+            changes.push(("rolpassword", kept.map_or(Datum::Null, Datum::text)));
         }
         if let Some(text) = wanted.valid_until {
             let until = self.host.value_of(TypeId::TIMESTAMPTZ, text)?;
@@ -231,8 +228,7 @@ impl Ddl<'_> {
                 bail!(INSUFFICIENT_PRIVILEGE, "{refused}");
             }
         }
-        let name = row.text("rolname").to_owned();
-        let changes = self.changes(&name, &wanted)?;
+        let changes = self.changes(&wanted)?;
         if !changes.is_empty() {
             self.store().update_columns(self.txn(), "pg_authid", &found, &changes)?;
         }
