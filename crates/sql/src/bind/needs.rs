@@ -127,9 +127,8 @@ impl Finder {
         let Some(view) = &query.view else { return };
         let levels = std::mem::take(&mut self.levels);
         let before = self.by;
-        if !view.asks_as_invoker() {
-            self.by = Some(view.owner);
-        }
+        // Whoever asks is the session's role, not the owner of a view around this one.
+        self.by = (!view.asks_as_invoker()).then_some(view.owner);
         self.query(query);
         self.by = before;
         self.levels = levels;

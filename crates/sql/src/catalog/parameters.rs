@@ -293,7 +293,7 @@ fn within(
 }
 
 /// PostgreSQL takes any beginning of these words that is no other's.
-fn boolean(name: &str, text: &str) -> Result<bool> {
+pub fn boolean(name: &str, text: &str) -> Result<bool> {
     let lower = text.to_ascii_lowercase();
     let begins = |word: &str, least: usize| lower.len() >= least && word.starts_with(&lower);
     if begins("true", 1) || begins("yes", 1) || lower == "on" || lower == "1" {

@@ -254,7 +254,9 @@ impl TableDef {
     /// Whether a view's query is run by the rights of who asks, and not by its owner's.
     pub fn asks_as_invoker(&self) -> bool {
         let value = self.parameters.iter().find_map(|p| p.strip_prefix("security_invoker="));
-        value.is_some_and(|value| matches!(value, "true" | "on" | "yes" | "1"))
+        value.is_some_and(|value| {
+            super::parameters::boolean("security_invoker", value).unwrap_or(true)
+        })
     }
 
     /// The live columns with their numbers from 0.

@@ -128,7 +128,8 @@ impl Locking<'_> {
             if above.contains(&oid) {
                 continue;
             }
-            self.must_be_allowed(&relation, view.owner)?;
+            let asks = if view.asks_as_invoker() { self.backend.user_oid() } else { view.owner };
+            self.must_be_allowed(&relation, asks)?;
             self.take(oid, LockScope::Transaction, &relation.name)?;
             if relation.kind == TableKind::View {
                 self.below_view(&relation, above)?;

@@ -9,7 +9,7 @@ use crate::catalog::collation::undefined;
 use crate::catalog::ddl::is_temporary_schema;
 use crate::catalog::rights::Class;
 use crate::catalog::store::{Found, Store};
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid, TypeId, array_of, type_by_name, type_info};
 
@@ -197,9 +197,13 @@ pub fn must_be_allowed(b: &Backend, function: &str) -> Result<()> {
     bail!(INSUFFICIENT_PRIVILEGE, "permission denied for function {function}");
 }
 
-/// Whether a role may do everything.
+/// Whether a role may do everything; one that is gone may nothing.
 pub fn is_superuser(b: &Backend, role: Oid) -> Result<bool> {
-    Ok(b.catalog.rights_of(&b.txn, role)?.superuser)
+    match b.catalog.rights_of(&b.txn, role) {
+        Ok(rights) => Ok(rights.superuser),
+        Err(error) if error.sqlstate() == SqlState::UNDEFINED_OBJECT => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The name of a role, as a value.

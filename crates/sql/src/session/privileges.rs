@@ -235,10 +235,7 @@ fn has_role(b: &Backend, func: &Function, args: &[Datum]) -> Result<Datum> {
             "USAGE WITH GRANT OPTION"
             | "USAGE WITH ADMIN OPTION"
             | "MEMBER WITH GRANT OPTION"
-            | "MEMBER WITH ADMIN OPTION" => {
-                let own = rights.role == role && role == b.values.identity.session.oid;
-                rights.administers(role) || own
-            }
+            | "MEMBER WITH ADMIN OPTION" => rights.administers(role),
             _ => bail!(INVALID_PARAMETER_VALUE, "unrecognized privilege type: \"{word}\""),
         };
         if holds {

@@ -48,12 +48,11 @@ impl Ddl<'_> {
     fn must_administer(&mut self, role: Oid) -> Result<()> {
         let rights = self.rights()?;
         let of = self.known_role(role)?;
-        let own = role == self.host.user() && role == self.host.session_user();
         match of.row.bool("rolsuper") {
             true if !rights.superuser => {
                 bail!(INSUFFICIENT_PRIVILEGE, "must be superuser to alter superusers")
             }
-            false if !rights.create_role && !rights.administers(role) && !own => bail!(
+            false if !rights.create_role && !rights.administers(role) => bail!(
                 INSUFFICIENT_PRIVILEGE,
                 "must have admin option on role \"{}\"",
                 of.row.text("rolname")
