@@ -154,7 +154,9 @@ impl Binder<'_, '_> {
         // A view sees nothing of the query that uses it.
         let scopes = std::mem::take(&mut self.scopes);
         let kind = std::mem::replace(&mut self.kind, ExprKind::None);
+        self.catalog.lookup.in_stored_text(true);
         let bound = self.query(select);
+        self.catalog.lookup.in_stored_text(false);
         self.scopes = scopes;
         self.kind = kind;
         let query = Query { of_view: true, view: Some(def.clone()), ..bound? };

@@ -52,6 +52,10 @@ pub trait Lookup {
         value: &Datum,
     ) -> Result<(Option<String>, Option<Oid>)>;
 
+    /// Names are those of a text that is stored, from here on or no longer: whether its schemas may be used was asked of who
+    /// stored it.
+    fn in_stored_text(&mut self, is_so: bool);
+
     /// Reads a literal as a value of a type.
     fn text_in(&mut self, id: TypeId, modifier: i32, text: &str) -> Result<Datum>;
 }

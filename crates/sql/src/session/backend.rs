@@ -448,6 +448,10 @@ fn message_rank(severity: &str) -> usize {
 }
 
 impl Lookup for Backend {
+    fn in_stored_text(&mut self, is_so: bool) {
+        self.catalog.in_stored_text(is_so);
+    }
+
     fn relation(
         &mut self,
         schema: Option<&str>,

@@ -473,7 +473,10 @@ impl Session {
     fn plan_text(&mut self, sql: &str, types: Vec<TypeId>) -> Result<Planned> {
         let mut parsed = crate::catalog::parse(sql)?;
         let one = parsed.pop().ok_or_else(|| SqlError::internal("a rule is a statement"))?;
+        let catalog = self.backend.catalog.clone();
+        catalog.in_stored_text(true);
         let planned = self.plan(&one.statement, Params::open(types)).map(Planned::by_owners);
+        catalog.in_stored_text(false);
         planned.map_err(|mut error| {
             error.fields_mut().position = None;
             error.with_context(format!("SQL statement \"{sql}\""))

@@ -48,6 +48,8 @@ pub struct SessionCatalog {
     pub database: Oid,
     /// The schema of this session's temporary relations; 0 as long as there is none.
     temporary: AtomicU32,
+    /// So many texts that are stored are being read, one in the other.
+    stored_texts: AtomicU32,
     /// Definitions as this transaction's own changes made them.
     own: Latch<Own>,
     /// `own.changed` is not empty: asked for every statement.
@@ -89,6 +91,7 @@ impl SessionCatalog {
             instance,
             database,
             temporary: AtomicU32::new(0),
+            stored_texts: AtomicU32::new(0),
             own: Latch::new(Rank::Outer, Own::default()),
             has_changed: AtomicBool::new(false),
             moves,
@@ -287,12 +290,24 @@ impl SessionCatalog {
     /// `42501` where the current role may not.
     pub fn usable_schema(&self, txn: &Txn, name: &str) -> Result<Option<Oid>> {
         let schema = self.named_schema(txn, name)?;
+        // Relaxed, as below.
+        let asked_before = self.stored_texts.load(Ordering::Relaxed) > 0;
         if let Some(schema) = schema
+            && !asked_before
             && !self.may_use(txn, schema)?
         {
             return Err(no_privilege(Class::Schema, name));
         }
         Ok(schema)
+    }
+
+    /// Names are those of a text that is stored, from here on or no longer.
+    pub fn in_stored_text(&self, is_so: bool) {
+        // Relaxed: only the session's own thread of execution changes it.
+        match is_so {
+            true => self.stored_texts.fetch_add(1, Ordering::Relaxed),
+            false => self.stored_texts.fetch_sub(1, Ordering::Relaxed),
+        };
     }
 
     /// Whether the current role may look things up in a schema.
