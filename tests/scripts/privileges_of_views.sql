@@ -17,7 +17,23 @@ update prv_f set a = 2;
 update prv_f set a = 7;
 create view prv_mine as select * from prv_s.t;
 select 'prv_s.t'::regclass;
+select count(*) from pg_subscription where subdbid = 0;
 reset role;
+-- Where a cursor's rows are is not read for anybody.
+create table prv_c (a int, b int);
+insert into prv_c values (1, 1), (2, 2);
+grant select (a) on prv_c to prv_user;
+set role prv_user;
+begin;
+declare prv_cursor cursor for select a from prv_c order by a;
+fetch 2 from prv_cursor;
+declare prv_other cursor for select b from prv_c;
+rollback;
+begin;
+declare prv_other cursor for select ctid, a from prv_c;
+rollback;
+reset role;
+drop table prv_c;
 delete from prv_s.t where a = 2;
 select * from prv_f;
 -- Views that ask as who asks, however that is spelled.

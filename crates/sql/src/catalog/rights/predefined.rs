@@ -36,7 +36,8 @@ pub const PREDEFINED: &[(Oid, &str)] = &[
 pub const MEMBERSHIPS: &[(Oid, Oid)] =
     &[(READ_ALL_SETTINGS, MONITOR), (READ_ALL_STATS, MONITOR), (STAT_SCAN_TABLES, MONITOR)];
 
-/// Whether a table of the system is for superusers only.
+/// Whether a table of the system is for superusers only. Of subscriptions, of which there are none, PostgreSQL hides a column;
+/// pg_dump counts them.
 pub fn is_secret_catalog(name: &str) -> bool {
     matches!(
         name,
@@ -44,7 +45,6 @@ pub fn is_secret_catalog(name: &str) -> bool {
             | "pg_largeobject"
             | "pg_statistic"
             | "pg_statistic_ext_data"
-            | "pg_subscription"
             | "pg_user_mapping"
     )
 }
