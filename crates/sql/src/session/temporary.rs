@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use base::ids::Fork;
+use base::sync::unmodelled::Ordering;
 use storage::lock::WaitLimits;
 use storage::txn::{Isolation, Txn, TxnState};
 use syntax::ast::{
@@ -11,7 +12,7 @@ use syntax::ast::{
     Truncate,
 };
 
-use crate::catalog::store::{Cluster, Instance};
+use crate::catalog::store::{BOOTSTRAP_SUPERUSER, Cluster, Instance};
 use crate::catalog::{TableDef, ddl};
 use crate::error::Result;
 use crate::types::Oid;
@@ -27,6 +28,16 @@ impl Session {
         if self.backend.on_commit.is_empty() {
             return Ok(());
         }
+        // Whose tables they are was asked when they were made, and who commits may be another role.
+        let place = self.backend.catalog.user_place();
+        // Relaxed: only the session's own thread of execution changes it.
+        let user = place.swap(BOOTSTRAP_SUPERUSER.0, Ordering::Relaxed);
+        let ended = self.end_all_temporary();
+        place.store(user, Ordering::Relaxed);
+        ended
+    }
+
+    fn end_all_temporary(&mut self) -> Result<()> {
         let tables: Vec<(Oid, OnCommit)> = self.backend.on_commit.clone();
         let (mut emptied, mut dropped) = (Vec::new(), Vec::new());
         for (oid, what) in &tables {

@@ -40,7 +40,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         13295,
         "SELECT pg_catalog.current_database() AS table_catalog, n.nspname AS table_schema, \
          c.relname AS table_name, a.attname AS column_name, a.attnum::int4 AS ordinal_position, \
-         CASE WHEN a.attgenerated = '' AND pg_catalog.pg_has_role(c.relowner, 'USAGE') \
+         CASE WHEN a.attgenerated = '' \
          THEN pg_catalog.pg_get_expr(d.adbin, d.adrelid) END \
          AS column_default, \
          CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable, \
