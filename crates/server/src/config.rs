@@ -135,7 +135,7 @@ impl Config {
     /// What a server over this data directory is started with.
     ///
     /// # Errors
-    /// An address that cannot be resolved, a certificate or key that cannot be used.
+    /// An address that cannot be resolved; a certificate, a key or a file of rules that cannot be used.
     pub fn options(&self, data: PathBuf) -> Result<Options, StartError> {
         let number = |name| self.value(name).as_integer();
         let port = number("port") as u16;

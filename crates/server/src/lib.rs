@@ -172,7 +172,7 @@ impl Server {
             Ok(encryption) => self.shared.set_encryption(encryption),
             Err(fault) => stays("encryption", fault, encrypted),
         }
-        match Rules::load(config, data) {
+        match self.shared.options.rules.reload(config, data) {
             Ok(rules) => self.shared.set_rules(rules),
             Err(fault) => stays("who is let in", fault, ruled),
         }

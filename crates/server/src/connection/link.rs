@@ -172,9 +172,6 @@ impl Link {
         worker: &Worker,
         mut context: Option<&mut task::Context<'_>>,
     ) {
-        if self.hung_up.get() {
-            return;
-        }
         let mut outbox = self.outbox.borrow_mut();
         loop {
             let sendable = outbox.sendable(worker.shared.wal().durable());

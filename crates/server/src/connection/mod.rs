@@ -288,9 +288,6 @@ impl Connection {
         let outbox = self.link.outbox.borrow();
         let (waiting, held_up) = (outbox.len(), outbox.held_up_by().is_some());
         drop(outbox);
-        if self.link.hung_up.get() {
-            return Poll::Ready(());
-        }
         // A server that ends does not wait for clients that take their time, only for the log.
         let ends = self.link.terminated.get() || self.worker.is_ending();
         let goes_on = held_up || (waiting < self.undrained && !ends);
@@ -401,8 +398,8 @@ impl Connection {
     /// What the client may encrypt by, if it likes: a unix socket is none to listen in on.
     fn encryption(&mut self) -> Option<Arc<Encryption>> {
         let is_remote = matches!(self.seat().peer, Peer::Remote(_));
-        let can = is_remote && !self.reader.is_encrypted();
-        self.worker.shared.encryption().filter(|_| can)
+        let may = is_remote && !self.reader.is_encrypted();
+        may.then(|| self.worker.shared.encryption()).flatten()
     }
 
     /// From here on everything is encrypted, both ways.
@@ -415,7 +412,7 @@ impl Connection {
         let encryption = self.seat().encryption.clone().expect("it was offered");
         let before = std::mem::take(&mut self.input);
         let mut writer = self.link.writer.borrow_mut();
-        let begun = encryption.begin().map_err(std::io::Error::other).and_then(|connection| {
+        let begun = encryption.begin().map_err(io::Error::other).and_then(|connection| {
             socket::encrypt((&mut self.reader, &mut writer), connection, &before)
         });
         drop(writer);
@@ -435,10 +432,9 @@ impl Connection {
         match agreed {
             Ok(means_us) if means_us || began == Began::Asked => self.phase = Phase::Startup,
             Ok(_) => {
-                base::log!(
-                    "a client that encrypts at once has not said that it speaks PostgreSQL's protocol"
-                );
-                self.link.hang_up();
+                let why =
+                    "it has encrypted at once and not said that it speaks PostgreSQL's protocol";
+                self.fail_to_encrypt(&io::Error::other(why));
             }
             Err(fault) => self.fail_to_encrypt(&fault),
         }

@@ -107,6 +107,20 @@ impl Rules {
         }
     }
 
+    /// Those that count once a configuration was read again, where a server was started with these: `authentication` waits
+    /// for the next start.
+    ///
+    /// # Errors
+    /// As [`Rules::load`].
+    pub(crate) fn reload(&self, config: &Config, data: &Path) -> Result<Rules, String> {
+        let methods = [Authentication::Peer, Authentication::Scram, Authentication::Trust];
+        let is_of_no_file = methods.iter().any(|method| *self == Rules::of(*method));
+        match config.value("hba_file").as_text() {
+            "" if is_of_no_file => Ok(self.clone()),
+            _ => Rules::load(config, data),
+        }
+    }
+
     /// The same for all who come by the same way.
     pub fn of(authentication: Authentication) -> Rules {
         let (local, host) = match authentication {

@@ -129,16 +129,14 @@ pub(super) fn run(seat: &mut Seat) {
 
 /// The message that [`is_answered`] has found.
 fn message(input: &[u8]) -> Result<frame::Frame<'_>, SqlError> {
-    match (input.first(), frame::split(input)) {
-        (Some(b'p' | b'X'), Ok(Split::Frame(frame))) => Ok(frame),
-        (Some(b'p' | b'X') | None, Ok(Split::Need(_))) => {
-            Err(report::violation("invalid message length"))
-        }
-        (_, Err(fault)) => Err(report::broken(&fault)),
-        (Some(found), _) => {
-            Err(report::violation(format!("expected SASL response, got message type {found}")))
-        }
-        (None, Ok(Split::Frame(_))) => unreachable!("nothing begins no message"),
+    let tag = *input.first().expect("something has come");
+    if !matches!(tag, b'p' | b'X') {
+        return Err(report::violation(format!("expected SASL response, got message type {tag}")));
+    }
+    match frame::split(input) {
+        Ok(Split::Frame(frame)) => Ok(frame),
+        Ok(Split::Need(_)) => Err(report::violation("invalid message length")),
+        Err(fault) => Err(report::broken(&fault)),
     }
 }
 
