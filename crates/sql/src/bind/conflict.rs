@@ -24,13 +24,13 @@ impl Binder<'_, '_> {
         self.enter_target(table, insert.alias.as_deref());
         let returning = self.returning(&insert.returning)?;
         let Some(clause) = &insert.on_conflict else { return Ok((None, returning)) };
-        let arbiters = match &clause.target {
-            None => Vec::new(),
+        let (arbiters, target) = match &clause.target {
+            None => Default::default(),
             Some(ConflictTarget::Constraint(name, loc)) => {
                 let index =
                     table.indexes.iter().find(|i| i.constraint.is_some() && i.name == *name);
                 match index {
-                    Some(index) => vec![index.oid],
+                    Some(index) => (vec![index.oid], Vec::new()),
                     None => {
                         return Err(at(
                             sql_error!(
@@ -76,17 +76,17 @@ impl Binder<'_, '_> {
                 Some(ConflictUpdate { sets, filter })
             }
         };
-        Ok((Some(OnConflict { arbiters, update }), returning))
+        Ok((Some(OnConflict { arbiters, target, update }), returning))
     }
 
     /// The unique indexes whose keys are exactly those of an ON CONFLICT target, and whose condition, if
-    /// they have one, follows from the target's.
+    /// they have one, follows from the target's; and what the target reads beside key columns.
     fn infer(
         &mut self,
         table: &Arc<TableDef>,
         elements: &[ast::IndexElement],
         filter: Option<&ast::Expr>,
-    ) -> Result<Vec<Oid>> {
+    ) -> Result<(Vec<Oid>, Vec<Expr>)> {
         let mut columns: Vec<u16> = Vec::new();
         let mut exprs: Vec<Expr> = Vec::new();
         let mut traits: Vec<(Wanted, Trait)> = Vec::new();
@@ -136,7 +136,7 @@ impl Binder<'_, '_> {
                 "there is no unique or exclusion constraint matching the ON CONFLICT specification"
             );
         }
-        Ok(found)
+        Ok((found, exprs.into_iter().chain(given).collect()))
     }
 
     fn has_keys(

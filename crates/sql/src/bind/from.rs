@@ -7,6 +7,7 @@ use syntax::ast::{
 
 use crate::catalog::{Natural, TableDef, TableKind, infinite_recursion};
 use crate::error::{Result, SqlError, bail, check_stack, sql_error};
+use crate::func::row_of_sequence;
 use crate::types::{Oid, TypeId};
 
 use super::query::{FunctionCall, Join, JoinTree, Query, Rel, RelColumn, RelKind};
@@ -21,6 +22,20 @@ impl Rel {
     pub fn has_system(&self) -> bool {
         let of_rows = |kind| !matches!(kind, TableKind::View | TableKind::Sequence);
         matches!(&self.kind, RelKind::Table(def) if of_rows(def.kind))
+    }
+}
+
+/// Has the query of a sequence that is read as a relation call the function that asks for no rights: they are asked for
+/// as a relation's are.
+fn read_by_name(rel: &mut Rel) {
+    let RelKind::Subquery(query) = &mut rel.kind else { return };
+    for rel in &mut query.rels {
+        let RelKind::Function { calls, .. } = &mut rel.kind else { continue };
+        for call in calls {
+            if let Expr::Call(call) = &mut call.expr {
+                call.func = row_of_sequence();
+            }
+        }
     }
 }
 
@@ -131,7 +146,9 @@ impl Binder<'_, '_> {
                      FROM pg_catalog.pg_get_sequence_data({oid})",
                     oid = def.oid
                 );
-                return self.view_rel(def, &text, loc);
+                let mut rel = self.view_rel(def, &text, loc)?;
+                read_by_name(&mut rel);
+                return Ok(rel);
             }
             _ => {}
         }

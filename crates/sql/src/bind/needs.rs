@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{KeySource, TableDef};
+use crate::catalog::TableDef;
 use crate::types::Oid;
 use crate::types::acl::Privileges;
 
@@ -55,6 +55,13 @@ impl Needs {
             Statement::Query(query) => finder.query(query),
             Statement::Modify(modify) => finder.modify(modify),
         }
+        finder.needs
+    }
+
+    /// What a bound expression needs that reads no relation.
+    pub fn of_expr(expr: &Expr) -> Needs {
+        let mut finder = Finder::default();
+        finder.expr(expr);
         finder.needs
     }
 
@@ -199,13 +206,9 @@ impl Finder {
         for index in modify.table.indexes.iter().filter(|i| conflict.arbiters.contains(&i.oid)) {
             let need = &mut self.needs.tables[target];
             need.wanted = need.wanted.or(Privileges::SELECT);
-            for key in &index.keys {
-                match key.source {
-                    KeySource::Column(column) => need.selected.own.push(column),
-                    KeySource::Expr(_) => need.selected.whole = true,
-                }
-            }
+            need.selected.own.extend(index.key_columns().flatten());
         }
+        conflict.target.iter().for_each(|expr| self.expr(expr));
         let Some(update) = &conflict.update else { return };
         let need = &mut self.needs.tables[target];
         need.wanted = need.wanted.or(Privileges::UPDATE);
@@ -275,8 +278,9 @@ impl Finder {
         walk::each_child(expr, &mut |child| self.expr(child));
     }
 
+    /// One without an OID is nothing that anybody could write.
     fn function(&mut self, oid: Oid) {
-        if !self.needs.functions.contains(&oid) {
+        if oid.is_valid() && !self.needs.functions.contains(&oid) {
             self.needs.functions.push(oid);
         }
     }

@@ -305,6 +305,8 @@ pub enum ModifyAction {
 pub struct OnConflict {
     /// Indexes (by OID) whose conflicts count; empty means all of them (DO NOTHING only).
     pub arbiters: Vec<Oid>,
+    /// The expressions and conditions, over the target, that they were found by.
+    pub target: Vec<Expr>,
     /// `None` is DO NOTHING. Expressions are over the target and EXCLUDED.
     pub update: Option<ConflictUpdate>,
 }
@@ -333,6 +335,11 @@ impl Query {
     pub fn is_locked(&self) -> bool {
         let within = |rel: &Rel| matches!(&rel.kind, RelKind::Subquery(query) if query.is_locked());
         !self.locking.is_empty() || self.rels.iter().any(within)
+    }
+
+    /// Whether its conditions are to leave out rows before others see them.
+    pub fn is_barrier(&self) -> bool {
+        self.view.as_ref().is_some_and(|view| view.is_barrier())
     }
 
     /// The columns that the query's consumer sees.

@@ -253,10 +253,18 @@ impl TableDef {
 
     /// Whether a view's query is run by the rights of who asks, and not by its owner's.
     pub fn asks_as_invoker(&self) -> bool {
-        let value = self.parameters.iter().find_map(|p| p.strip_prefix("security_invoker="));
-        value.is_some_and(|value| {
-            super::parameters::boolean("security_invoker", value).unwrap_or(true)
-        })
+        self.is_on("security_invoker")
+    }
+
+    /// Whether a view's rows are not to be looked at before its own conditions have left them.
+    pub fn is_barrier(&self) -> bool {
+        self.is_on("security_barrier")
+    }
+
+    fn is_on(&self, parameter: &str) -> bool {
+        let of = |line: &str| line.strip_prefix(parameter)?.strip_prefix('=').map(str::to_owned);
+        let value = self.parameters.iter().find_map(|line| of(line));
+        value.is_some_and(|value| super::parameters::boolean(parameter, &value).unwrap_or(true))
     }
 
     /// The live columns with their numbers from 0.

@@ -44,6 +44,7 @@ pub(crate) use datetime::compared_as;
 pub(crate) use json::{NAMED, ROWS_AGG};
 pub(crate) use jsonb::{json_part, json_with_part};
 pub use quote::{is_plain_identifier, quote_identifier, quote_literal};
+pub use session::{ROW_OF_SEQUENCE, row_of_sequence};
 pub use system::RandomSequence;
 pub use table::{
     aggregate, aggregates, all_aggregates, all_casts, all_functions, all_operators, cast, function,

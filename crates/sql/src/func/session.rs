@@ -1,8 +1,10 @@
 //! Functions that are declared here and run by the executor, which has the session, the catalogs
 //! and the window's rows.
 
-use super::Body;
+use std::sync::LazyLock;
+
 use super::bodies::Bodies;
+use super::{Body, Function};
 
 pub(super) const ROOMS: &[Bodies] = &[SESSION, CATALOG, PRIVILEGES, SEQUENCES, SERVER, WINDOW];
 
@@ -153,3 +155,16 @@ const WINDOW: Bodies = declared!(Body::Window,
     "window_lead_with_offset_and_default" "window_first_value" "window_last_value"
     "window_nth_value"
 );
+
+/// `pg_get_sequence_data` of a sequence that is read as a relation, whose rights were asked for as a relation's. Nobody
+/// can name it.
+pub fn row_of_sequence() -> &'static Function {
+    static ROW: LazyLock<Function> = LazyLock::new(|| {
+        let mut named = super::functions("pg_get_sequence_data");
+        Function { name: ROW_OF_SEQUENCE, ..named.next().expect("the table has it").clone() }
+    });
+    &ROW
+}
+
+/// The name of [`row_of_sequence`].
+pub const ROW_OF_SEQUENCE: &str = "row of a sequence";

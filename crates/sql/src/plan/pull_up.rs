@@ -83,7 +83,7 @@ fn candidate(query: &Query, rel: u16) -> Option<&Query> {
         _ => return None,
     };
     let place = query.from.iter().find_map(|tree| place_of(tree, rel))?;
-    if place == Place::Full || !is_plain(within) || refers_beside(kind) {
+    if place == Place::Full || within.is_barrier() || !is_plain(within) || refers_beside(kind) {
         return None;
     }
     // A value that is computed where its row may be missing, or where grouping sets leave it out, is null there,

@@ -1,5 +1,6 @@
 //! Conditions on the rows of a query in FROM that stays one of its own (groups, set operations, DISTINCT, …) are asked within
-//! it, before it groups or compares rows, where that leaves the same ones.
+//! it, before it groups or compares rows, where that leaves the same ones. Within a view with `security_barrier` those alone
+//! are asked that tell nothing of rows that they see: it leaves out rows that are not for everybody.
 
 use std::borrow::Cow;
 
@@ -18,7 +19,8 @@ pub(super) fn pushed_down(
     conditions: Vec<Expr>,
 ) -> (Cow<'_, Query>, Vec<Expr>) {
     let takes = |condition: &Expr| {
-        columns_of(condition, rel).is_some_and(|columns| can_ask(query, &columns))
+        (!query.is_barrier() || is_leakproof(condition))
+            && columns_of(condition, rel).is_some_and(|columns| can_ask(query, &columns))
     };
     let (down, left): (Vec<_>, Vec<_>) = conditions.into_iter().partition(takes);
     let mut query = Cow::Borrowed(query);
@@ -26,6 +28,19 @@ pub(super) fn pushed_down(
         ask(query.to_mut(), rel, &down, 1);
     }
     (query, left)
+}
+
+/// Does a condition tell nothing of the values that it is asked of, by an error or otherwise?
+fn is_leakproof(condition: &Expr) -> bool {
+    !walk::any(condition, &mut |part| match part {
+        Expr::Const(_) | Expr::Param(_) | Expr::Exec(_) | Expr::Var(_) | Expr::Relabel(_) => false,
+        Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::IsNull(_) | Expr::IsBool(_) => false,
+        Expr::Collate(_) | Expr::Array(_) => false,
+        Expr::Call(call) => !call.func.facts.leakproof,
+        Expr::ArrayOp(op) => !op.func.facts.leakproof,
+        Expr::Distinct(distinct) => !distinct.equal.func.facts.leakproof,
+        _ => true,
+    })
 }
 
 /// The entry's columns that a condition is about; nothing if it is about more than them.

@@ -6,7 +6,7 @@ use storage::lock::LockMode;
 use storage::txn::Txn;
 
 use crate::catalog::ddl::{SETTINGS_INDEX, settings_of};
-use crate::catalog::rights::{Class, Rights};
+use crate::catalog::rights::{Class, Rights, role_row};
 use crate::catalog::store::{BOOTSTRAP_SUPERUSER, Cluster, Instance, Presence, SessionCatalog};
 use crate::error::{Result, bail, sql_error};
 use crate::password::{self, Verifier};
@@ -116,7 +116,7 @@ pub(super) fn password_of(
 
 /// What is kept of the password of the role that the directory was made with.
 pub(super) fn first_verifier(cluster: &Cluster, txn: &Txn) -> Result<Option<String>> {
-    let role = names::role_by_oid(&cluster.shared, txn, BOOTSTRAP_SUPERUSER)?;
+    let role = role_row(&cluster.shared, txn, BOOTSTRAP_SUPERUSER)?;
     Ok(role.and_then(|role| match role.row.get("rolpassword") {
         Datum::Null => None,
         kept => Some(kept.as_text().to_string()),
@@ -126,7 +126,7 @@ pub(super) fn first_verifier(cluster: &Cluster, txn: &Txn) -> Result<Option<Stri
 /// Gives the role that the directory was made with a password, if it has none; whether it did.
 pub(super) fn first_password(cluster: &Cluster, txn: &Txn, text: &str) -> Result<bool> {
     let store = &cluster.shared;
-    let role = names::role_by_oid(store, txn, BOOTSTRAP_SUPERUSER)?;
+    let role = role_row(store, txn, BOOTSTRAP_SUPERUSER)?;
     let role = role.ok_or_else(|| sql_error!(DATA_CORRUPTED, "the directory has no superuser"))?;
     let Some(kept) = password::stored(text)?.filter(|_| role.row.get("rolpassword").is_null())
     else {

@@ -9,6 +9,7 @@ use syntax::ast::{
     Statement, Target,
 };
 
+use crate::bind::needs::Needs;
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty};
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, sql_error};
@@ -210,7 +211,8 @@ impl Session {
         }
         let positions: Vec<u16> =
             copied_columns(&table, columns)?.into_iter().map(|at| at as u16).collect();
-        self.backend.must_have_of_columns(&table, Privileges::INSERT, &positions)?;
+        let (catalog, txn) = (&self.backend.catalog, &self.backend.txn);
+        catalog.must_have_of(txn, &table, Privileges::INSERT, &positions)?;
         let mut load = self.prepare_load(&table, columns, &format, copy.filter.as_ref())?;
         let binary = format.kind == Kind::Binary;
         client.copy_in(load.columns.len(), if binary { Format::Binary } else { Format::Text })?;
@@ -248,12 +250,19 @@ impl Session {
                 Some(filter) => {
                     let expr = binder.bind_over_table(table, filter, ExprKind::CopyWhere)?;
                     let expr = binder.condition_of(expr, ExprKind::CopyWhere)?;
-                    Some(plan::over_row(table, &expr)?)
+                    Some((Needs::of_expr(&expr), plan::over_row(table, &expr)?))
                 }
                 None => None,
             };
             Ok::<_, SqlError>((defaults, checks, generated, filter))
         })?;
+        let filter = match filter {
+            Some((needs, filter)) => {
+                self.backend.must_be_allowed(&needs)?;
+                Some(filter)
+            }
+            None => None,
+        };
         let not_null = forced(&format.force_not_null, "FORCE_NOT_NULL", table, &positions)?;
         let null = forced(&format.force_null, "FORCE_NULL", table, &positions)?;
         let freeze = if format.freeze {

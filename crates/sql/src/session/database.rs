@@ -14,6 +14,7 @@ use crate::types::{Datum, Oid};
 
 use super::Session;
 use super::backend::Backend;
+use super::identity::may_set;
 use super::set::{Values, joined};
 
 /// Bytes of a page.
@@ -54,7 +55,10 @@ impl Session {
             SetAction::Value { name, values, .. } => (name, Some(joined(name, values)?)),
             SetAction::FromCurrent { name } => (name, self.backend.values.show(name)),
             SetAction::Default { name } | SetAction::Reset { name } => (name, None),
-            SetAction::ResetAll => return Ok(ChangeOfSettings::All),
+            SetAction::ResetAll => {
+                let by_superuser = self.backend.catalog.rights(&self.backend.txn)?.superuser;
+                return Ok(ChangeOfSettings::All { by_superuser });
+            }
             _ => return Err(SqlError::unsupported("this setting is not supported here")),
         };
         self.backend.may_set(name)?;
@@ -64,19 +68,28 @@ impl Session {
 
 /// See [`Session::change_of`].
 enum ChangeOfSettings {
-    All,
+    /// All that who asks may set.
+    All {
+        by_superuser: bool,
+    },
     One(String, Option<String>),
 }
 
 impl ChangeOfSettings {
     fn applied(&self, mut list: Vec<String>) -> Result<Vec<String>> {
-        let ChangeOfSettings::One(name, value) = self else { return Ok(Vec::new()) };
+        let (name, value) = match self {
+            ChangeOfSettings::One(name, value) => (name, value),
+            ChangeOfSettings::All { by_superuser } => {
+                list.retain(|entry| may_set(name_of(entry), *by_superuser).is_err());
+                return Ok(list);
+            }
+        };
         let name = match value {
             Some(_) if name.eq_ignore_ascii_case("role") => "role".to_owned(),
             Some(value) => Values::check(name, value)?,
             None => spelled(name),
         };
-        let of = |entry: &String| entry.split_once('=').is_some_and(|(n, _)| n == name);
+        let of = |entry: &String| name_of(entry) == name;
         let at = list.iter().position(of);
         match (at, value) {
             (Some(at), Some(value)) => list[at] = format!("{name}={value}"),
@@ -86,6 +99,11 @@ impl ChangeOfSettings {
         }
         Ok(list)
     }
+}
+
+/// Of an entry `name=value`.
+fn name_of(entry: &str) -> &str {
+    entry.split_once('=').map_or(entry, |(name, _)| name)
 }
 
 /// The setting's own spelling of its name.

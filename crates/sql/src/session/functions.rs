@@ -4,6 +4,7 @@ use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 
 use crate::catalog::ddl::{self, DdlHost};
 use crate::catalog::foreign_key::Action;
+use crate::catalog::rights::role_row;
 use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind, opclass, parameters};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
@@ -80,7 +81,10 @@ fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datu
             let (name, local) = (args[0].as_text(), !args[2].is_null() && args[2].as_bool());
             match &args[1] {
                 Datum::Null if is_of_identity(name) => b.set_identity(name, None, local)?,
-                Datum::Null => b.values.reset(name, local)?,
+                Datum::Null => {
+                    b.may_set(name)?;
+                    b.values.reset(name, local)?;
+                }
                 value => setting_functions::set_config(b, name, value.as_text(), local)?,
             }
             b.show(name).into()
@@ -112,7 +116,7 @@ fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datu
 fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
     let oid = |i: usize| args[i].as_oid();
     Ok(Some(match name {
-        "pg_get_userbyid" => role_name(b, oid(0))?,
+        "pg_get_userbyid" => user_by_id(b, oid(0))?,
         "pg_table_is_visible" => table_is_visible(b, oid(0))?,
         "pg_collation_is_visible" => match names::collation_name(b, oid(0))? {
             Some(name) => names::is_bare(&name).into(),
@@ -353,8 +357,8 @@ fn schemas(b: &Backend, implicit: bool) -> Result<Datum> {
     Ok(Array::from_elements(TypeId::NAME, names).into())
 }
 
-fn role_name(b: &Backend, oid: Oid) -> Result<Datum> {
-    Ok(match names::role_by_oid(&b.instance.store, &b.txn, oid)? {
+fn user_by_id(b: &Backend, oid: Oid) -> Result<Datum> {
+    Ok(match role_row(&b.instance.store, &b.txn, oid)? {
         Some(found) => Datum::text(found.row.text("rolname")),
         None => Datum::text(format!("unknown (OID={oid})")),
     })

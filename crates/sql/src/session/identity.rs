@@ -52,40 +52,41 @@ impl Backend {
         text: Option<&str>,
         local: bool,
     ) -> Result<()> {
-        let identity = match name.eq_ignore_ascii_case("role") {
-            true => self.with_role(text)?,
-            false => self.with_session_user(text)?,
-        };
-        self.values.set_identity(identity, local);
+        match name.eq_ignore_ascii_case("role") {
+            true => {
+                let role = self.wanted_role(text)?;
+                self.values.set_role(role, local);
+            }
+            false => {
+                let session = self.wanted_session_user(text)?;
+                self.values.set_session_user(session, local);
+            }
+        }
         Ok(())
     }
 
-    fn with_role(&self, text: Option<&str>) -> Result<Identity> {
-        let now = self.values.identity.clone();
-        let Some(name) = text else {
-            return Ok(Identity { role: self.values.first_identity().role.clone(), ..now });
-        };
+    fn wanted_role(&self, text: Option<&str>) -> Result<Option<Role>> {
+        let Some(name) = text else { return Ok(self.values.first_identity().role.clone()) };
         if name == "none" {
-            return Ok(Identity { role: None, ..now });
+            return Ok(None);
         }
         let role = self.role_to_be(name)?;
-        if !self.catalog.rights_of(&self.txn, now.session.oid)?.is_member_of(role.oid) {
+        let session = self.values.identity.session.oid;
+        if !self.catalog.rights_of(&self.txn, session)?.is_member_of(role.oid) {
             bail!(INSUFFICIENT_PRIVILEGE, "permission denied to set role \"{name}\"");
         }
-        Ok(Identity { role: Some(role), ..now })
+        Ok(Some(role))
     }
 
     /// Who connected may become who it likes if it may do everything, and what it was at any time.
-    fn with_session_user(&self, text: Option<&str>) -> Result<Identity> {
-        let first = self.values.first_identity();
-        let Some(name) = text else {
-            return Ok(Identity { session: first.session.clone(), role: None });
-        };
+    fn wanted_session_user(&self, text: Option<&str>) -> Result<Role> {
+        let first = &self.values.first_identity().session;
+        let Some(name) = text else { return Ok(first.clone()) };
         let session = self.role_to_be(name)?;
-        if session.oid != first.session.oid && !first.session.superuser {
+        if session.oid != first.oid && !first.superuser {
             bail!(INSUFFICIENT_PRIVILEGE, "permission denied to set session authorization");
         }
-        Ok(Identity { session, role: None })
+        Ok(session)
     }
 
     fn role_to_be(&self, name: &str) -> Result<Role> {

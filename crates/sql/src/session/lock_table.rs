@@ -5,14 +5,12 @@ use std::sync::Arc;
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use syntax::ast::{self, RelationRef};
 
-use crate::catalog::rights::no_privilege;
+use crate::catalog::rights::{Class, no_privilege};
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, check_stack, sql_error};
 use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
-
-use super::permission::class_of;
 
 use super::Session;
 use super::backend::Backend;
@@ -95,10 +93,10 @@ impl Locking<'_> {
         };
         let backend = self.backend;
         let rights = backend.catalog.rights_of(&backend.txn, role)?;
-        let may = backend.guard_of_table(relation)?.privileges(&rights).0;
+        let may = backend.catalog.guard_of_relation(&backend.txn, relation)?.privileges(&rights).0;
         match rights.superuser || !may.and(wanted).is_empty() {
             true => Ok(()),
-            false => Err(no_privilege(class_of(relation), &relation.name)),
+            false => Err(no_privilege(Class::of(relation), &relation.name)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use base::usage::Meter;
 use storage::buffer::Relation;
-use storage::lock::{LockMode, LockTag};
+use storage::lock::{LockMode, LockTag, WaitPolicy};
 use storage::vacuum::{Alone, IndexCleanup, Options, Pace};
 use syntax::ast::{DefOption, OptionValue, Vacuum, VacuumRelation};
 
@@ -309,7 +309,8 @@ impl Session {
         if named.is_empty() {
             columns = table.live().map(|(at, _)| at as u16).collect();
         }
-        let counted = renew(&mut self.backend, table, &columns, &mut Pace::new(None))?;
+        let mut pace = Pace::new(None);
+        let counted = renew(&mut self.backend, table, &columns, &mut pace, WaitPolicy::Block)?;
         counted.note(self.backend.heap(table)?, false);
         if verbose {
             self.inform(sampled(&table.name, &counted));

@@ -176,11 +176,6 @@ pub fn role(store: &Store, txn: &Txn, name: &str) -> Result<Option<Found>> {
     store.find_one(txn, "pg_authid", "pg_authid_rolname_index", &[Datum::text(name)])
 }
 
-/// A role, by its OID.
-pub fn role_by_oid(store: &Store, txn: &Txn, oid: Oid) -> Result<Option<Found>> {
-    store.find_one(txn, "pg_authid", "pg_authid_oid_index", &[Datum::Oid(oid)])
-}
-
 /// Refuses to call a function that not everybody may call.
 pub fn must_be_allowed(b: &Backend, function: &str) -> Result<()> {
     let rights = b.catalog.rights(&b.txn)?;

@@ -6,7 +6,7 @@
 //! asks for itself.
 
 use crate::bind::needs::{Columns, Need, Needs};
-use crate::catalog::rights::{Class, Guard, Rights, is_secret_view, no_privilege};
+use crate::catalog::rights::{Class, Rights, is_secret_view, no_privilege, of_column};
 use crate::catalog::{FIRST_USER_OID, TableDef, TableKind};
 use crate::error::Result;
 use crate::types::Oid;
@@ -46,7 +46,7 @@ impl Backend {
             let role = need.by.unwrap_or(self.user_oid());
             let rights = self.catalog.rights_of(&self.txn, role)?;
             if !rights.superuser && !self.is_allowed(need, &rights)? {
-                return Err(no_privilege(class_of(&need.table), &need.table.name));
+                return Err(no_privilege(Class::of(&need.table), &need.table.name));
             }
         }
         let rights = self.catalog.rights(&self.txn)?;
@@ -64,7 +64,7 @@ impl Backend {
             let reads = need.wanted == Privileges::SELECT;
             return Ok(reads && !is_secret_view(&need.table.name));
         }
-        let guard = self.guard_of_table(&need.table)?;
+        let guard = self.catalog.guard_of_relation(&self.txn, &need.table)?;
         let rest = need.wanted.without(guard.privileges(rights).0);
         if rest.is_empty() {
             return Ok(true);
@@ -78,50 +78,13 @@ impl Backend {
         Ok(allowed.fold(rest, |rest, (one, _)| rest.without(*one)).is_empty())
     }
 
-    /// What guards a table as it is defined; a catalog's definition says nothing of that.
-    pub(super) fn guard_of_table(&self, table: &TableDef) -> Result<Guard> {
-        if table.is_catalog()
-            && let Some(guard) =
-                self.txn.briefly(|| self.catalog.guard(&self.txn, Class::Table, table.oid))?
-        {
-            return Ok(guard);
-        }
-        Ok(Guard {
-            class: class_of(table),
-            oid: table.oid,
-            name: table.name.clone(),
-            owner: table.owner,
-            acl: table.acl.as_deref().cloned(),
-        })
-    }
-
-    /// Refuses to go on unless the current role has all of these privileges for a table, or for these columns of it
-    /// (from 0).
-    pub(super) fn must_have_of_columns(
-        &self,
-        table: &TableDef,
-        wanted: Privileges,
-        columns: &[u16],
-    ) -> Result<()> {
-        let rights = self.catalog.rights(&self.txn)?;
-        if rights.superuser {
-            return Ok(());
-        }
-        let has_all = self.guard_of_table(table)?.privileges(&rights).0.has(wanted);
-        let has = |column: &u16| of_column(table, *column, &rights).has(wanted);
-        if has_all || (!columns.is_empty() && columns.iter().all(has)) {
-            return Ok(());
-        }
-        Err(no_privilege(class_of(table), &table.name))
-    }
-
     /// Whether the current role has any of these privileges for a relation.
     pub(super) fn has_any_of(&self, table: &TableDef, wanted: Privileges) -> Result<bool> {
         let rights = self.catalog.rights(&self.txn)?;
         if rights.superuser {
             return Ok(true);
         }
-        let may = self.guard_of_table(table)?.privileges(&rights).0;
+        let may = self.catalog.guard_of_relation(&self.txn, table)?.privileges(&rights).0;
         Ok(!may.and(wanted).is_empty())
     }
 
@@ -129,7 +92,7 @@ impl Backend {
     pub(super) fn must_have_any(&self, table: &TableDef, wanted: Privileges) -> Result<()> {
         match self.has_any_of(table, wanted)? {
             true => Ok(()),
-            false => Err(no_privilege(class_of(table), &table.name)),
+            false => Err(no_privilege(Class::of(table), &table.name)),
         }
     }
 
@@ -138,12 +101,13 @@ impl Backend {
         let Ok(rights) = self.catalog.rights(&self.txn) else { return Some(Vec::new()) };
         let whole = rights.superuser
             || self
-                .guard_of_table(table)
+                .catalog
+                .guard_of_relation(&self.txn, table)
                 .is_ok_and(|guard| guard.privileges(&rights).0.has(Privileges::SELECT));
         if whole {
             return None;
         }
-        let may = |column: &u16| of_column(table, *column, &rights).has(Privileges::SELECT);
+        let may = |column: &u16| of_column(table, *column, &rights).0.has(Privileges::SELECT);
         Some(live(table).filter(may).collect())
     }
 
@@ -153,22 +117,6 @@ impl Backend {
     }
 }
 
-/// What kind of object a relation is.
-pub(super) fn class_of(table: &TableDef) -> Class {
-    match table.kind {
-        TableKind::Sequence => Class::Sequence,
-        TableKind::View | TableKind::Virtual => Class::View,
-        TableKind::Index => Class::Index,
-        TableKind::Table | TableKind::Toast => Class::Table,
-    }
-}
-
-/// What a role may do with one column (from 0) by what is said of that alone.
-fn of_column(table: &TableDef, column: u16, rights: &Rights) -> Privileges {
-    let acl = table.columns.get(usize::from(column)).and_then(|column| column.acl.as_ref());
-    acl.map_or(Privileges::NONE, |acl| acl.of_roles(|role| rights.has_rights_of(role)).0)
-}
-
 fn live(table: &TableDef) -> impl Iterator<Item = u16> {
     let columns = table.columns.iter().enumerate();
     columns.filter(|(_, column)| !column.dropped).map(|(at, _)| at as u16)
@@ -176,7 +124,7 @@ fn live(table: &TableDef) -> impl Iterator<Item = u16> {
 
 /// Whether a role may read these columns, which it may not read of all.
 fn reads(table: &TableDef, columns: &Columns, rights: &Rights) -> bool {
-    let may = |column: &u16| of_column(table, *column, rights).has(Privileges::SELECT);
+    let may = |column: &u16| of_column(table, *column, rights).0.has(Privileges::SELECT);
     if columns.system || (columns.whole && !live(table).all(|column| may(&column))) {
         return false;
     }
@@ -189,7 +137,7 @@ fn reads(table: &TableDef, columns: &Columns, rights: &Rights) -> bool {
 
 /// Likewise change them.
 fn changes(table: &TableDef, columns: &[u16], wanted: Privileges, rights: &Rights) -> bool {
-    let may = |column: &u16| of_column(table, *column, rights).has(wanted);
+    let may = |column: &u16| of_column(table, *column, rights).0.has(wanted);
     match columns.is_empty() {
         true => live(table).any(|column| may(&column)),
         false => columns.iter().all(may),

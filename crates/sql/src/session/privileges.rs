@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::catalog::rights::{Class, Guard, Rights};
+use crate::catalog::rights::{Class, Guard, Rights, of_column};
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlState, bail, sql_error};
 use crate::func::Function;
@@ -44,7 +44,7 @@ pub(super) fn call(b: &mut Backend, func: &Function, args: &[Datum]) -> Result<O
         _ => object_named(b, class, rest[0].as_text())?,
     };
     let answer = match func.name {
-        "has_column_privilege" => of_column(b, oid, &rest[1], rest[2].as_text(), &rights)?,
+        "has_column_privilege" => of_one_column(b, oid, &rest[1], rest[2].as_text(), &rights)?,
         "has_any_column_privilege" => of_any_column(b, oid, rest[1].as_text(), &rights)?,
         _ => of_object(b, class, oid, rest[1].as_text(), &rights)?,
     };
@@ -84,23 +84,7 @@ fn object_named(b: &Backend, class: Class, name: &str) -> Result<Oid> {
         }
         Class::Function => by_alias(TypeId::REGPROCEDURE),
         Class::Type => by_alias(TypeId::REGTYPE),
-        class => {
-            let column = class.name_column();
-            let store = &b.instance.store;
-            let found = store.scan(&b.txn, class.table(), |row| row.text(column) == name)?;
-            match (found.first(), class) {
-                (Some(found), _) => Ok(found.row.oid("oid")),
-                (None, Class::Database) => {
-                    bail!(INVALID_CATALOG_NAME, "database \"{name}\" does not exist")
-                }
-                (None, Class::Schema) => {
-                    bail!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist")
-                }
-                (None, class) => {
-                    bail!(UNDEFINED_OBJECT, "{} \"{name}\" does not exist", class.word())
-                }
-            }
-        }
+        class => b.catalog.object_named(&b.txn, class, name),
     }
 }
 
@@ -162,12 +146,7 @@ fn relation(b: &Backend, oid: Oid) -> Result<Option<(Arc<TableDef>, Guard)>> {
     Ok(names::table_by_oid(b, oid)?.map(|table| (table, guard)))
 }
 
-fn column_rights(table: &TableDef, column: usize, rights: &Rights) -> Both {
-    let acl = table.columns[column].acl.as_ref();
-    acl.map_or(Both::default(), |acl| acl.of_roles(|role| rights.has_rights_of(role)))
-}
-
-fn of_column(
+fn of_one_column(
     b: &Backend,
     oid: Oid,
     column: &Datum,
@@ -199,7 +178,7 @@ fn of_column(
         },
     };
     let whole = has_any(guard.privileges(rights), &wanted);
-    Ok(Some(whole || has_any(column_rights(&table, at, rights), &wanted)))
+    Ok(Some(whole || has_any(of_column(&table, at as u16, rights), &wanted)))
 }
 
 fn of_any_column(b: &Backend, oid: Oid, text: &str, rights: &Rights) -> Result<Option<bool>> {
@@ -207,7 +186,7 @@ fn of_any_column(b: &Backend, oid: Oid, text: &str, rights: &Rights) -> Result<O
     let Some((table, guard)) = relation(b, oid)? else { return Ok(None) };
     let whole = has_any(guard.privileges(rights), &wanted);
     let mut columns = table.live();
-    let any = columns.any(|(at, _)| has_any(column_rights(&table, at, rights), &wanted));
+    let any = columns.any(|(at, _)| has_any(of_column(&table, at as u16, rights), &wanted));
     Ok(Some(whole || any))
 }
 

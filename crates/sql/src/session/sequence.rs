@@ -7,7 +7,7 @@ use crate::catalog::ddl::sequence::params_of;
 use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::func::Function;
+use crate::func::{Function, ROW_OF_SEQUENCE};
 use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
@@ -164,13 +164,16 @@ pub(super) fn call_record(
     func: &Function,
     args: &[Datum],
 ) -> Result<Option<Datum>> {
-    if !matches!(func.name, "pg_get_sequence_data" | "pg_sequence_parameters") {
+    let by_name = func.name == ROW_OF_SEQUENCE;
+    if !by_name && !matches!(func.name, "pg_get_sequence_data" | "pg_sequence_parameters") {
         return Ok(None);
     }
     let oid = args[0].as_oid();
     let sequence = open(b, oid)?;
-    if func.name == "pg_get_sequence_data" {
-        b.must_have_any(&sequence.table, Privileges::SELECT)?;
+    if func.name != "pg_sequence_parameters" {
+        if !by_name {
+            b.must_have_any(&sequence.table, Privileges::SELECT)?;
+        }
         // Also before the first `nextval`: the value that it will give then.
         let state = sequence.rel.read(&b.txn)?;
         return Ok(Some(record(func, vec![state.last.into(), state.is_called.into()])));

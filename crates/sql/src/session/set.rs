@@ -15,7 +15,7 @@ use crate::settings::{self, Context, Running, Setting, TABLE, Value};
 use crate::types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use crate::types::{Encoding, FormatContext, TimeZone};
 
-use super::identity::Identity;
+use super::identity::{Identity, Role};
 
 /// Settings that clients are told about whenever they change.
 const REPORTED: &[&str] = &[
@@ -105,7 +105,8 @@ struct Undo {
 enum UndoTarget {
     Known(usize, Value),
     Custom(String, Option<String>),
-    Identity(Identity),
+    SessionUser(Role),
+    Role(Option<Role>),
 }
 
 impl UndoTarget {
@@ -114,7 +115,8 @@ impl UndoTarget {
         match (self, other) {
             (UndoTarget::Known(a, _), UndoTarget::Known(b, _)) => a == b,
             (UndoTarget::Custom(a, _), UndoTarget::Custom(b, _)) => a == b,
-            (UndoTarget::Identity(_), UndoTarget::Identity(_)) => true,
+            (UndoTarget::SessionUser(_), UndoTarget::SessionUser(_)) => true,
+            (UndoTarget::Role(_), UndoTarget::Role(_)) => true,
             _ => false,
         }
     }
@@ -287,10 +289,19 @@ impl Values {
         }
     }
 
-    /// Who works from now on.
-    pub fn set_identity(&mut self, identity: Identity, local: bool) {
-        let before = self.replace_identity(identity);
-        self.undo.push(Undo { target: UndoTarget::Identity(before), local });
+    /// Whose session it is from now on; it has no other role.
+    pub fn set_session_user(&mut self, session: Role, local: bool) {
+        let before = self.replace_identity(Identity { session, role: None });
+        for target in [UndoTarget::SessionUser(before.session), UndoTarget::Role(before.role)] {
+            self.undo.push(Undo { target, local });
+        }
+    }
+
+    /// The role that the session has from now on.
+    pub fn set_role(&mut self, role: Option<Role>, local: bool) {
+        let session = self.identity.session.clone();
+        let before = self.replace_identity(Identity { session, role });
+        self.undo.push(Undo { target: UndoTarget::Role(before.role), local });
     }
 
     /// Who the session began with.
@@ -486,7 +497,14 @@ impl Values {
     fn restore(&mut self, target: UndoTarget) {
         match target {
             UndoTarget::Known(i, before) => drop(self.replace(i, before)),
-            UndoTarget::Identity(before) => drop(self.replace_identity(before)),
+            UndoTarget::SessionUser(session) => {
+                let role = self.identity.role.clone();
+                self.replace_identity(Identity { session, role });
+            }
+            UndoTarget::Role(role) => {
+                let session = self.identity.session.clone();
+                self.replace_identity(Identity { session, role });
+            }
             UndoTarget::Custom(name, Some(before)) => {
                 self.custom.insert(name, before);
             }

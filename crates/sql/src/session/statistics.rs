@@ -1,11 +1,13 @@
 //! Figures about tables and indexes, kept where their rows and pages are used. They start anew with the server.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::rank::Rank;
 use storage::buffer::{Figure, Relation};
 use storage::heap::{Phase, Upkeep};
 
+use crate::catalog::rights::{READ_ALL_STATS, Rights};
 use crate::catalog::store::building::Building;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::Result;
@@ -114,8 +116,9 @@ const PROGRESS_COLUMNS: usize = 23;
 pub(super) fn progress(b: &Backend, command: &Datum) -> Result<Vec<Vec<Datum>>> {
     let is = |name: &str| matches!(command, Datum::Text(text) if text.eq_ignore_ascii_case(name));
     if is("create index") {
-        return Ok(builds(b));
+        return builds(b);
     }
+    let watched = Watched::new(b)?;
     let mut rows = Vec::new();
     for (database, table, seen) in b.instance.cluster()?.vacuums() {
         if !is("vacuum") {
@@ -143,12 +146,39 @@ pub(super) fn progress(b: &Backend, command: &Datum) -> Result<Vec<Vec<Datum>>> 
         for (to, value) in row[3..].iter_mut().zip(params) {
             *to = Datum::Int8(value);
         }
+        watched.hide(seen.pid, &mut row);
         rows.push(row);
     }
     Ok(rows)
 }
 
-fn builds(b: &Backend) -> Vec<Vec<Datum>> {
+/// Whose work the current role may watch.
+struct Watched {
+    rights: Arc<Rights>,
+    /// By process number, who works there.
+    roles: BTreeMap<i32, Oid>,
+}
+
+impl Watched {
+    fn new(b: &Backend) -> Result<Watched> {
+        let sessions = b.instance.cluster()?.sessions().into_iter();
+        let roles = sessions.map(|(pid, connected)| (pid, connected.role)).collect();
+        Ok(Watched { rights: b.catalog.rights(&b.txn)?, roles })
+    }
+
+    /// Leaves of a row of progress what anybody may know: the process and its database.
+    fn hide(&self, pid: i32, row: &mut [Datum]) {
+        let role = self.roles.get(&pid);
+        let is_seen = self.rights.has_rights_of(READ_ALL_STATS)
+            || role.is_some_and(|role| self.rights.has_rights_of(*role));
+        if !is_seen {
+            row[2..].fill(Datum::Null);
+        }
+    }
+}
+
+fn builds(b: &Backend) -> Result<Vec<Vec<Datum>>> {
+    let watched = Watched::new(b)?;
     let row = |building: &Arc<Building>| {
         let mut row = vec![
             Datum::Int4(building.pid),
@@ -156,9 +186,10 @@ fn builds(b: &Backend) -> Vec<Vec<Datum>> {
             Datum::Oid(building.table()),
         ];
         row.extend(building.params().map(Datum::Int8));
+        watched.hide(building.pid, &mut row);
         row
     };
-    b.instance.store.builds().all().iter().map(row).collect()
+    Ok(b.instance.store.builds().all().iter().map(row).collect())
 }
 
 /// The relation of a table, index or sequence with this OID, for whoever works on its pages.

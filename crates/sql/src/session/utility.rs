@@ -6,6 +6,7 @@ use std::sync::Arc;
 use storage::lock::LockTag;
 use syntax::ast::{self, Discard, SetAction, SetVariable, Statement, Transaction};
 
+use crate::bind::needs::Needs;
 use crate::bind::{Binder, ExprKind, Params, Ty};
 use crate::catalog::ddl;
 use crate::catalog::rights::{CHECKPOINTER, READ_ALL_SETTINGS};
@@ -542,6 +543,7 @@ impl Session {
             let mut binder = Binder::new(catalog, &mut params);
             binder.parameter_value(expr, Ty::of(id), position, ExprKind::Execute)
         })?;
+        self.backend.must_be_allowed(&Needs::of_expr(&bound))?;
         self.backend.snapshot = self.backend.txn.statement_snapshot();
         let mut state = crate::exec::State::default();
         let mut cx = crate::exec::Cx { state: &mut state, host: &mut self.backend };

@@ -177,3 +177,39 @@ fn roles_owners_and_privileges_come_back_from_dumps() {
     psql(&other, "postgres", &["-f", file.to_str().unwrap()]);
     assert_eq!(lines(other.done("pg_dumpall", &["--roles-only"])), roles);
 }
+
+#[test]
+fn who_owns_a_database_dumps_and_restores_it() {
+    if !has_clients() {
+        return;
+    }
+    let server = Running::start("dump-owner");
+    server.ask("create role ann login createdb");
+    server.ask("create database hers owner ann");
+    server.ask("create database copy owner ann");
+    let by_ann = |database: &str, arguments: &[&str]| {
+        psql(&server, database, &[&["-U", "ann"], arguments].concat())
+    };
+    by_ann(
+        "hers",
+        &[
+            "-c",
+            "create schema work; create table work.t (a serial primary key, b text); \
+             create view work.v as select a from work.t; create type work.e as enum ('x', 'y'); \
+             create index on work.t (b); grant select on work.v to public; \
+             insert into work.t (b) values ('one'), ('two')",
+        ],
+    );
+    let dump = |database: &str| {
+        let text = server.done("pg_dump", &["-U", "ann", "-d", database]);
+        let told = text.lines().filter(|line| !line.starts_with("\\restrict"));
+        told.filter(|line| !line.starts_with("\\unrestrict")).collect::<Vec<_>>().join("\n")
+    };
+    let first = dump("hers");
+    assert!(first.contains("GRANT SELECT ON TABLE work.v TO PUBLIC;"), "{first}");
+    let file = server.data().parent().unwrap().join("dump.sql");
+    std::fs::write(&file, &first).unwrap();
+    by_ann("copy", &["-f", file.to_str().unwrap()]);
+    assert_eq!(dump("copy"), first);
+    assert_eq!(by_ann("copy", &["-c", "select count(*), max(b) from work.t"]), "2|two");
+}

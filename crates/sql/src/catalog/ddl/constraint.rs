@@ -93,6 +93,7 @@ impl Ddl<'_> {
             immediate: !constraint.deferrable,
             predicate: None,
         };
+        self.must_make_beside(&table)?;
         let index = self.new_index(&table, &new)?;
         self.key_constraint(&table, &new, index, constraint.initially_deferred)?;
         self.changed(oid)

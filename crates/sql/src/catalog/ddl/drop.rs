@@ -5,6 +5,7 @@ use std::sync::Arc;
 use storage::lock::LockMode;
 use syntax::ast::{DropObjects, Loc, ObjectKind, ObjectName, QualifiedName, RelationRef};
 
+use crate::catalog::rights::Class;
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, sql_error};
@@ -14,7 +15,6 @@ use super::Ddl;
 use super::cascade::{Dependents, Object};
 use super::concurrent::Beside;
 use super::index::IndexState;
-use super::rights::class_of;
 
 /// A qualified name as a reference to a relation.
 pub(super) fn relation_ref(name: &QualifiedName) -> RelationRef {
@@ -120,7 +120,7 @@ impl Ddl<'_> {
             };
             return self.missing(drop, state, text);
         };
-        let class = class_of(&relation);
+        let class = Class::of(&relation);
         self.may_drop(relation.owner, relation.schema, class, &relation.name)?;
         if relation.is_catalog() {
             return Err(sql_error!(

@@ -174,6 +174,7 @@ impl Ddl<'_> {
         let table = self.open(&create.relation, mode)?;
         self.must_own(&table)?;
         self.must_be_user_table(&table)?;
+        self.must_make_beside(&table)?;
         self.must_not_be_in_use(&table, "CREATE INDEX")?;
         may_have_columns(create.elements.len() + create.including.len())?;
         let method = method_named(&create.method)?;
@@ -412,7 +413,7 @@ impl Ddl<'_> {
         state: IndexState,
     ) -> Result<Oid> {
         let oid = self.new_oid()?;
-        let owner = self.host.user();
+        let owner = table.owner;
         let txn = self.host.txn();
         let store = self.store();
         let storage = store.create_storage(txn, table.persistence, Rank::IndexPage)?;
@@ -499,7 +500,7 @@ impl Ddl<'_> {
         self.txn().next_command()?;
         let (txn, store) = (self.txn(), self.store());
         let key = [Datum::Oid(oid)];
-        let found = store.find_one(txn, "pg_class", "pg_class_oid_index", &key)?;
+        let found = store.find_to_change(txn, "pg_class", "pg_class_oid_index", &key)?;
         let found = found.ok_or_else(|| sql_error!(INTERNAL_ERROR, "relation {oid} is gone"))?;
         store.update_columns(txn, "pg_class", &found, changes)
     }

@@ -90,9 +90,7 @@ impl Ddl<'_> {
     }
 
     fn rename_relation(&mut self, relation: &TableDef, new_name: &str) -> Result<()> {
-        if relation.persistence != base::Persistence::Temporary {
-            self.must_have(Class::Schema, relation.schema, Privileges::CREATE)?;
-        }
+        self.must_make_beside(relation)?;
         self.refuse_if_viewed(relation, None)?;
         self.name_is_taken(relation.schema, new_name, false)?;
         if relation.row_type.is_valid() {

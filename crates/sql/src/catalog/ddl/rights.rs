@@ -1,25 +1,16 @@
 //! Who may change what: statements that define things ask here.
 
+use crate::catalog::TableDef;
 use crate::catalog::rights::{Class, Guard, Rights, no_privilege, not_owner};
 use crate::catalog::store::Found;
-use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, bail, sql_error};
 use crate::types::acl::Privileges;
 use crate::types::{Oid, TypeId};
 
+use base::Persistence;
 use std::sync::Arc;
 
 use super::Ddl;
-
-/// What kind of object a relation is.
-pub(super) fn class_of(relation: &TableDef) -> Class {
-    match relation.kind {
-        TableKind::Sequence => Class::Sequence,
-        TableKind::View | TableKind::Virtual => Class::View,
-        TableKind::Index => Class::Index,
-        TableKind::Table | TableKind::Toast => Class::Table,
-    }
-}
 
 impl Ddl<'_> {
     /// What the current role may.
@@ -29,7 +20,7 @@ impl Ddl<'_> {
 
     /// Refuses to go on unless the current role may act as a relation's owner.
     pub(super) fn must_own(&self, relation: &TableDef) -> Result<()> {
-        let class = class_of(relation);
+        let class = Class::of(relation);
         self.catalog.must_own(self.txn(), relation.owner, class, &relation.name)
     }
 
@@ -88,22 +79,15 @@ impl Ddl<'_> {
         wanted: Privileges,
         columns: &[u16],
     ) -> Result<()> {
-        let rights = self.rights()?;
-        if rights.superuser {
-            return Ok(());
-        }
-        let (class, name) = (class_of(relation), &relation.name);
-        let guard = self.catalog.guard(self.txn(), class, relation.oid)?;
-        if guard.is_some_and(|guard| guard.privileges(&rights).0.has(wanted)) {
-            return Ok(());
-        }
-        let has = |column: &u16| {
-            let acl = relation.columns[usize::from(*column)].acl.as_ref();
-            acl.is_some_and(|a| a.of_roles(|role| rights.has_rights_of(role)).0.has(wanted))
-        };
-        match !columns.is_empty() && columns.iter().all(has) {
-            true => Ok(()),
-            false => Err(no_privilege(class, name)),
+        self.catalog.must_have_of(self.txn(), relation, wanted, columns)
+    }
+
+    /// Refuses to go on unless the current role may make things in a relation's schema; in that of temporary ones anybody
+    /// may.
+    pub(super) fn must_make_beside(&self, relation: &TableDef) -> Result<()> {
+        match relation.persistence {
+            Persistence::Temporary => Ok(()),
+            _ => self.must_have(Class::Schema, relation.schema, Privileges::CREATE),
         }
     }
 

@@ -4,8 +4,9 @@ use storage::txn::Txn;
 
 use crate::catalog::store::row::CatalogRow;
 use crate::catalog::store::schema::catalog_by_oid;
-use crate::catalog::store::{PG_CATALOG, SessionCatalog, Store};
-use crate::error::{Result, SqlError};
+use crate::catalog::store::{BOOTSTRAP_SUPERUSER, PG_CATALOG, SessionCatalog, Store};
+use crate::error::{Result, SqlError, bail, sql_error};
+use crate::func;
 use crate::types::acl::{Acl, AclItem, Both, Privileges};
 use crate::types::{Datum, Oid};
 
@@ -166,6 +167,24 @@ pub struct Guard {
 }
 
 impl Guard {
+    /// That of an object without a row: a function that there was not when the directory was made.
+    ///
+    /// # Errors
+    /// `42704` for anything else.
+    pub(super) fn unsaid(class: Class, oid: Oid) -> Result<Guard> {
+        let name = match class {
+            Class::Function => {
+                let aggregate = || func::aggregate(oid).map(|aggregate| aggregate.name);
+                func::function(oid).map(|function| function.name).or_else(aggregate)
+            }
+            _ => None,
+        };
+        let missing =
+            || sql_error!(UNDEFINED_OBJECT, "{} with OID {} does not exist", class.word(), oid.0);
+        let name = name.ok_or_else(missing)?.into();
+        Ok(Guard { class, oid, name, owner: BOOTSTRAP_SUPERUSER, acl: None })
+    }
+
     /// What is said, or goes without saying.
     pub fn effective(&self) -> Acl {
         if let Some(acl) = &self.acl {
@@ -267,6 +286,24 @@ impl SessionCatalog {
         let [table, index, ..] = class.catalog();
         let found = self.instance.store.find_one(txn, table, index, &[Datum::Oid(oid)])?;
         found.map(|found| self.guard_of(txn, class, &found.row)).transpose()
+    }
+
+    /// The object of a class whose names have no schema.
+    ///
+    /// # Errors
+    /// There is none with this name.
+    pub fn object_named(&self, txn: &Txn, class: Class, name: &str) -> Result<Oid> {
+        let column = class.name_column();
+        let store = &self.instance.store;
+        let found = store.scan(txn, class.table(), |row| row.text(column) == name)?;
+        match (found.first(), class) {
+            (Some(found), _) => Ok(found.row.oid("oid")),
+            (None, Class::Database) => {
+                bail!(INVALID_CATALOG_NAME, "database \"{name}\" does not exist")
+            }
+            (None, Class::Schema) => bail!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist"),
+            (None, class) => bail!(UNDEFINED_OBJECT, "{} \"{name}\" does not exist", class.word()),
+        }
     }
 
     /// What guards an object, by its row.

@@ -10,6 +10,7 @@
 
 mod guard;
 mod predefined;
+mod relation;
 
 pub use guard::{Class, Guard, REFUSED, default_acl};
 pub use predefined::{
@@ -17,6 +18,7 @@ pub use predefined::{
     READ_ALL_SETTINGS, READ_ALL_STATS, SIGNAL_BACKEND, STAT_SCAN_TABLES, WRITE_ALL_DATA,
     is_secret_catalog, is_secret_view, restricted_to,
 };
+pub use relation::of_column;
 
 use std::sync::Arc;
 
@@ -26,6 +28,7 @@ use storage::txn::{Txn, When};
 use super::store::lookup::Stamp;
 use super::store::{Found, SessionCatalog, Store};
 use crate::error::{Result, SqlError, sql_error};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
 /// What a role is and may, apart from what objects' access lists say.
@@ -120,18 +123,15 @@ impl SessionCatalog {
     }
 
     /// Refuses to go on unless the current role has the privileges for an object.
-    pub fn must_have(
-        &self,
-        txn: &Txn,
-        class: Class,
-        oid: Oid,
-        wanted: crate::types::acl::Privileges,
-    ) -> Result<()> {
+    pub fn must_have(&self, txn: &Txn, class: Class, oid: Oid, wanted: Privileges) -> Result<()> {
         let rights = self.rights(txn)?;
         if rights.superuser {
             return Ok(());
         }
-        let Some(guard) = txn.briefly(|| self.guard(txn, class, oid))? else { return Ok(()) };
+        let guard = match txn.briefly(|| self.guard(txn, class, oid))? {
+            Some(guard) => guard,
+            None => Guard::unsaid(class, oid)?,
+        };
         match guard.privileges(&rights).0.has(wanted) {
             true => Ok(()),
             false => Err(guard.refusal()),

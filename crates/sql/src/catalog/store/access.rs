@@ -94,6 +94,26 @@ impl Store {
         self.update(txn, table, found, &found.row.with(changes))
     }
 
+    /// The row with this key, locked for a change: as it is when whoever is changing it now is done.
+    pub fn find_to_change(
+        &self,
+        txn: &Txn,
+        table: &str,
+        index: &str,
+        key: &[Datum],
+    ) -> Result<Option<Found>> {
+        let def = self.system_table(table);
+        let (strength, policy) = (RowLock::NoKeyUpdate, WaitPolicy::Block);
+        loop {
+            let Some(found) = self.find_one(txn, table, index, key)? else { return Ok(None) };
+            match self.heap(&def)?.lock_row(txn, found.tid, strength, policy, None)? {
+                // Another's change: there is a new version, or none any more.
+                Outcome::Updated { .. } | Outcome::Deleted => {}
+                _ => return Ok(Some(found)),
+            }
+        }
+    }
+
     /// Locks a row found in this statement for a change, without waiting; false: it is changed by another, or was.
     pub fn locked_row(&self, txn: &Txn, table: &str, found: &Found) -> Result<bool> {
         let def = self.system_table(table);

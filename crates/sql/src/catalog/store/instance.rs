@@ -44,8 +44,7 @@ pub struct Instance {
     /// Counts committed changes of roles and memberships, in whatever database.
     roles_changed: Arc<AtomicU64>,
     cache: Latch<Cache>,
-    /// By user and search path.
-    scopes: Mutex<BTreeMap<UserAndPath, Scope>>,
+    scopes: Mutex<Scopes>,
 }
 
 /// What a change of a relation's catalog rows may have an effect on.
@@ -63,8 +62,16 @@ pub enum Change {
 
 type UserAndPath = (Box<str>, Box<str>);
 
-/// Pairs of user and search path whose sessions share plans; those of others share nothing.
-const SCOPES_MAX: usize = 1024;
+/// As many of user and search path are remembered as used lately, and as many of before.
+const SCOPES_MAX: usize = 4096;
+
+/// Scopes by user and search path: those asked for lately, and those before. One that is in neither any more is made
+/// anew for who asks next.
+#[derive(Default)]
+struct Scopes {
+    recent: BTreeMap<UserAndPath, Scope>,
+    older: BTreeMap<UserAndPath, Scope>,
+}
 
 #[derive(Default)]
 struct Cache {
@@ -170,11 +177,15 @@ impl Instance {
     pub fn scope(&self, user: &str, path: &str) -> Scope {
         let mut scopes = self.scopes.lock().expect("no code panics under it");
         let key = (Box::from(user), Box::from(path));
-        match scopes.get(&key) {
-            Some(scope) => *scope,
-            None if scopes.len() >= SCOPES_MAX => Scope::unique(),
-            None => *scopes.entry(key).or_insert_with(Scope::unique),
+        if let Some(scope) = scopes.recent.get(&key) {
+            return *scope;
         }
+        if scopes.recent.len() >= SCOPES_MAX {
+            scopes.older = std::mem::take(&mut scopes.recent);
+        }
+        let scope = scopes.older.remove(&key).unwrap_or_else(Scope::unique);
+        scopes.recent.insert(key, scope);
+        scope
     }
 
     /// A remembered definition.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use storage::heap::vm;
-use storage::lock::LockTag;
+use storage::lock::{LockTag, WaitPolicy};
 use storage::txn::Txn;
 use storage::vacuum::{Pace, Report, Unhurried};
 
@@ -41,7 +41,7 @@ pub(crate) fn analyze_in_background(
     let queue = cluster.engine().vacuum_queue();
     let mut pace = Pace::new(Some(Unhurried { waited_for: &waited_for, queue }));
     let columns: Vec<u16> = table.live().map(|(at, _)| at as u16).collect();
-    let counted = match renew(&mut backend, table, &columns, &mut pace) {
+    let counted = match renew(&mut backend, table, &columns, &mut pace, WaitPolicy::Never) {
         Err(_) if pace.gave_way => return Ok(false),
         counted => counted?,
     };

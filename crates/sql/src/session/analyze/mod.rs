@@ -10,6 +10,7 @@ pub(super) use background::backend as background_backend;
 pub(crate) use background::{analyze_in_background, note_cleaned};
 
 use storage::heap::{Activity, HeapRel, MAX_ROW_BYTES, Open, vm};
+use storage::lock::WaitPolicy;
 use storage::txn::TUPLE_HEADER_BYTES;
 use storage::vacuum::Pace;
 
@@ -56,21 +57,25 @@ impl Counted {
 }
 
 /// ANALYZE of a table that is locked for it: samples it, and writes down what that tells of these columns (from 0) and
-/// of the table as a whole. Who calls has it [counted as analyzed](Counted::note).
+/// of the table as a whole; of that nothing if who is changing what `pg_class` says is not to be waited for. Who calls
+/// has it [counted as analyzed](Counted::note).
 pub(super) fn renew(
     b: &mut Backend,
     table: &TableDef,
     columns: &[u16],
     pace: &mut Pace<'_>,
+    policy: WaitPolicy,
 ) -> Result<Counted> {
     let counted = analyze(b, table, columns, pace)?;
-    note_size(b, table, counted.rows, counted.pages, &counted.entries)?;
+    let row = class_row_to_change(b, table.oid, policy)?;
+    note_size(b, table, row, (counted.rows, counted.pages), &counted.entries)?;
     Ok(counted)
 }
 
 /// Writes down what VACUUM has found out about a table's size.
 pub(super) fn note_vacuumed(b: &Backend, table: &TableDef, rows: f64, pages: u32) -> Result<()> {
-    note_size(b, table, rows, pages, &indexes::of_all_rows(table, rows))
+    let row = class_row_to_change(b, table.oid, WaitPolicy::Block)?;
+    note_size(b, table, row, (rows, pages), &indexes::of_all_rows(table, rows))
 }
 
 /// Writes down how many rows and pages a table has, how many of these are visible to all, and the same of its indexes;
@@ -78,11 +83,11 @@ pub(super) fn note_vacuumed(b: &Backend, table: &TableDef, rows: f64, pages: u32
 fn note_size(
     b: &Backend,
     table: &TableDef,
-    rows: f64,
-    pages: u32,
+    row: Option<Found>,
+    (rows, pages): (f64, u32),
     entries: &[Option<f64>],
 ) -> Result<()> {
-    if let Some(row) = class_row(b, table.oid)? {
+    if let Some(row) = row {
         let (visible, _) = vm::count(b.heap(table)?.relation())?;
         let counts = size(rows, pages, visible);
         b.instance.store.update_columns(&b.txn, "pg_class", &row, &counts)?;
@@ -94,6 +99,21 @@ fn note_size(
 fn class_row(b: &Backend, relation: Oid) -> Result<Option<Found>> {
     let key = [Datum::Oid(relation)];
     b.instance.store.find_one(&b.txn, "pg_class", "pg_class_oid_index", &key)
+}
+
+/// Likewise, locked for a change; nothing if that takes a wait which `policy` rules out.
+fn class_row_to_change(b: &Backend, relation: Oid, policy: WaitPolicy) -> Result<Option<Found>> {
+    let (txn, store) = (&b.txn, &b.instance.store);
+    match policy {
+        WaitPolicy::Block => {
+            let key = [Datum::Oid(relation)];
+            store.find_to_change(txn, "pg_class", "pg_class_oid_index", &key)
+        }
+        WaitPolicy::Never => match class_row(b, relation)? {
+            Some(found) if store.locked_row(txn, "pg_class", &found)? => Ok(Some(found)),
+            _ => Ok(None),
+        },
+    }
 }
 
 /// What `pg_class` is to say of a table's size.

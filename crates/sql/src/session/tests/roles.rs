@@ -353,3 +353,50 @@ fn roles_of_other_databases_are_kept() {
     super::databases::on(&bench.cluster, "other", "DROP TABLE t");
     assert_eq!(bench.run("DROP ROLE ann"), "DROP ROLE\n");
 }
+
+/// Both change what `pg_class` says of the table, and neither is lost.
+#[test]
+fn granting_and_counting_wait_for_each_other() {
+    let analyzed = ("ANALYZE t", "ANALYZE\n");
+    let given = ("GRANT SELECT, UPDATE (b) ON t TO bob", "GRANT\n");
+    let taken = ("REVOKE INSERT ON t FROM ann", "REVOKE\n");
+    for end in ["COMMIT", "ROLLBACK"] {
+        second_waits(given, analyzed, end);
+        second_waits(analyzed, given, end);
+        second_waits(given, ("VACUUM ANALYZE t", "VACUUM\n"), end);
+        second_waits(("CREATE INDEX u ON t (b)", "CREATE INDEX\n"), given, end);
+        second_waits(given, taken, end);
+    }
+}
+
+/// Runs one in a transaction, the other meanwhile, and looks at what has come of both.
+fn second_waits(first: (&str, &str), second: (&str, &str), end: &str) {
+    let mut bench = Bench::new();
+    bench.run(MADE);
+    bench.run("GRANT INSERT ON t TO ann");
+    let (mut other, mut watcher) = (bench.another(), bench.another());
+    bench.run("BEGIN");
+    assert_eq!(bench.run(first.0), first.1);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| run(&mut other, second.0));
+        super::vacuum::wait_until(
+            &mut watcher,
+            "EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')",
+        );
+        assert_eq!(bench.run(end), format!("{end}\n"));
+        assert_eq!(waiting.join().unwrap(), second.1, "{} after {}", second.0, first.0);
+    });
+    let happened =
+        |what: &str| second.0.contains(what) || (end == "COMMIT" && first.0.contains(what));
+    let seen = bench.run(
+        "SELECT has_table_privilege('bob', 't', 'SELECT'), has_column_privilege('bob', 't', 'b', 'UPDATE'), \
+         has_table_privilege('ann', 't', 'INSERT'), reltuples = 2, \
+         (SELECT count(*) FROM pg_index WHERE indrelid = 't'::regclass) FROM pg_class WHERE relname = 't'",
+    );
+    let letter = |is_so: bool| if is_so { 't' } else { 'f' };
+    let (given, taken) = (letter(happened("GRANT")), letter(!happened("REVOKE")));
+    let counted = letter(happened("ANALYZE") || happened("INDEX"));
+    let indexes = 1 + usize::from(happened("INDEX"));
+    let row = format!("\n{given}|{given}|{taken}|{counted}|{indexes}\n");
+    assert!(seen.contains(&row), "{} after {}, {end}: {seen}, not {row}", second.0, first.0);
+}

@@ -113,18 +113,18 @@ impl Ddl<'_> {
         self.changed(oid)
     }
 
-    /// An object's row, and what guards it by that.
+    /// An object's row, locked, and what guards it by that.
     fn guarded(&self, class: Class, oid: Oid) -> Result<(Found, Guard)> {
         let (txn, store) = (self.txn(), self.store());
-        let found = store.find_one(txn, class.table(), class.oid_index(), &[Datum::Oid(oid)])?;
+        let (table, index) = (class.table(), class.oid_index());
+        let found = store.find_to_change(txn, table, index, &[Datum::Oid(oid)])?;
         let missing = || sql_error!(INTERNAL_ERROR, "{} {oid} is gone", class.word());
         let found = found.ok_or_else(missing)?;
         let guard = self.catalog.guard_of(txn, class, &found.row)?;
         Ok((found, guard))
     }
 
-    /// Writes an object's access list into the row that it was read from: who has changed that meanwhile is not
-    /// overwritten.
+    /// Writes an object's access list into the row that it was read from.
     fn write_acl(&self, class: Class, found: &Found, acl: &Acl) -> Result<()> {
         let changes = [(class.acl_column(), acl.datum())];
         self.store().update_columns(self.txn(), class.table(), found, &changes)?;
@@ -254,7 +254,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let key = [Datum::Oid(table.oid), Datum::Int2(column as i16 + 1)];
         let (catalog, index) = ("pg_attribute", "pg_attribute_relid_attnum_index");
-        let found = self.store().find_one(self.txn(), catalog, index, &key)?;
+        let found = self.store().find_to_change(self.txn(), catalog, index, &key)?;
         let Some(found) = found else { return Ok(()) };
         let before = self.store().acl_of(self.txn(), &found.row, "attacl")?;
         let mut acl = before.clone().unwrap_or_default();

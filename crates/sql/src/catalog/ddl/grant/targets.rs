@@ -130,20 +130,16 @@ impl Ddl<'_> {
         Ok(oid)
     }
 
-    fn granted_by_name(&mut self, class: Class, name: &str) -> Result<Oid> {
-        let (txn, store) = (self.txn(), self.store());
-        let column = class.name_column();
-        let found = store.scan(txn, class.table(), |row| row.text(column) == name)?;
-        match (found.first(), class) {
-            (Some(found), _) => Ok(found.row.oid("oid")),
-            (None, Class::Database) => {
-                bail!(INVALID_CATALOG_NAME, "database \"{name}\" does not exist")
-            }
-            (None, Class::Schema) => bail!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist"),
-            (None, class) => {
-                bail!(UNDEFINED_OBJECT, "{} \"{name}\" does not exist", class.word())
-            }
+    fn granted_by_name(&self, class: Class, name: &str) -> Result<Oid> {
+        let oid = self.catalog.object_named(self.txn(), class, name)?;
+        if class == Class::Language && matches!(name, "c" | "internal") {
+            return Err(sql_error!(WRONG_OBJECT_TYPE, "language \"{name}\" is not trusted")
+                .with_detail(
+                    "GRANT and REVOKE are not allowed on untrusted languages, because only \
+                     superusers can use untrusted languages.",
+                ));
         }
+        Ok(oid)
     }
 
     fn granted_function(

@@ -50,7 +50,10 @@ impl Ddl<'_> {
             false if !rights.superuser && !rights.create_role && oid != self.host.user() => {
                 bail!(INSUFFICIENT_PRIVILEGE, "permission denied")
             }
-            _ => Ok(oid),
+            _ => {
+                self.hold_role(oid)?;
+                Ok(oid)
+            }
         }
     }
 

@@ -1,0 +1,152 @@
+-- Rights at the edges of statements: what leaks through conditions, what is asked of schemas, of parts of statements, of
+-- settings.
+
+CREATE ROLE pp_bob;
+CREATE ROLE pp_own;
+CREATE SCHEMA pp_s;
+GRANT USAGE, CREATE ON SCHEMA pp_s TO pp_own;
+GRANT USAGE ON SCHEMA pp_s TO pp_bob;
+
+-- Views that are to hide rows.
+CREATE TABLE pp_s.acl (c int PRIMARY KEY, u name);
+CREATE TABLE pp_s.bt (a int PRIMARY KEY, b text, c int REFERENCES pp_s.acl);
+INSERT INTO pp_s.acl VALUES (1, 'pp_bob'), (2, 'other');
+INSERT INTO pp_s.bt SELECT i, CASE WHEN i % 2 = 0 THEN i::text ELSE 'secret' || i END, CASE WHEN i % 2 = 0 THEN 1 ELSE 2 END FROM generate_series(1, 20) i;
+CREATE VIEW pp_s.joined WITH (security_barrier) AS SELECT bt.a, bt.b FROM pp_s.bt JOIN pp_s.acl ON bt.c = acl.c WHERE acl.u = current_user;
+CREATE VIEW pp_s.exist WITH (security_barrier) AS SELECT a, b FROM pp_s.bt WHERE EXISTS (SELECT FROM pp_s.acl WHERE acl.c = bt.c AND u = current_user);
+CREATE VIEW pp_s.isin WITH (security_barrier) AS SELECT a, b FROM pp_s.bt WHERE c IN (SELECT c FROM pp_s.acl WHERE u = current_user);
+CREATE VIEW pp_s.plain WITH (security_barrier = 'On') AS SELECT a, b FROM pp_s.bt WHERE c = 1;
+CREATE VIEW pp_s.around AS SELECT * FROM pp_s.joined;
+GRANT SELECT ON pp_s.joined, pp_s.exist, pp_s.isin, pp_s.plain, pp_s.around TO pp_bob;
+SET ROLE pp_bob;
+SELECT count(*) FROM pp_s.joined WHERE b::int > 0;
+SELECT count(*) FROM pp_s.exist WHERE b::int > 0;
+SELECT count(*) FROM pp_s.isin WHERE b::int > 0;
+SELECT count(*) FROM pp_s.plain WHERE b::int > 0;
+SELECT count(*) FROM pp_s.around WHERE b::int > 0;
+SELECT count(*) FROM pp_s.joined j JOIN pp_s.plain p USING (a) WHERE j.b::int + p.b::int > 0;
+SELECT count(*) FROM generate_series(1, 3) i, LATERAL (SELECT * FROM pp_s.isin WHERE b::int > i) x;
+WITH w AS (SELECT * FROM pp_s.exist) SELECT count(*) FROM w WHERE 10 / (a % 2 - 1) < 0;
+SELECT a, b FROM pp_s.joined WHERE a = 4;
+SELECT a, b FROM pp_s.joined WHERE a = 3;
+SELECT a, b FROM pp_s.exist WHERE a IN (2, 3, 4) ORDER BY a;
+SELECT count(*) FROM pp_s.isin WHERE a > 3 AND b::int > 0 OR a IS NULL;
+RESET ROLE;
+
+-- Indexes are made where things may be made, and are their table's owner's.
+SET ROLE pp_own;
+CREATE TABLE pp_s.t (a int, b int);
+RESET ROLE;
+REVOKE CREATE ON SCHEMA pp_s FROM pp_own;
+SET ROLE pp_own;
+CREATE INDEX ON pp_s.t (a);
+ALTER TABLE pp_s.t ADD UNIQUE (a);
+CREATE TEMP TABLE pp_temp (a int);
+CREATE INDEX ON pp_temp (a);
+RESET ROLE;
+CREATE UNIQUE INDEX pp_i ON pp_s.t (a) WHERE b > 0;
+SELECT relowner::regrole FROM pg_class WHERE relname = 'pp_i';
+SET ROLE pp_own;
+DROP TABLE pp_temp;
+ALTER INDEX pp_s.pp_i SET (fillfactor = 80);
+
+-- What ON CONFLICT is said by is read.
+GRANT INSERT, SELECT (a) ON pp_s.t TO pp_bob;
+SET ROLE pp_bob;
+RESET ROLE;
+SET ROLE pp_bob;
+INSERT INTO pp_s.t VALUES (1, 1) ON CONFLICT (a) WHERE b > 0 DO NOTHING;
+RESET ROLE;
+GRANT SELECT (b) ON pp_s.t TO pp_bob;
+SET ROLE pp_bob;
+INSERT INTO pp_s.t VALUES (1, 1) ON CONFLICT (a) WHERE b > 0 DO NOTHING;
+INSERT INTO pp_s.t VALUES (1, 1) ON CONFLICT (a) WHERE b > 0 DO NOTHING;
+INSERT INTO pp_s.t VALUES (1, 1) ON CONFLICT (a) WHERE b > 0 DO UPDATE SET b = 2;
+RESET ROLE;
+CREATE UNIQUE INDEX ON pp_s.t ((a + b));
+REVOKE SELECT (b) ON pp_s.t FROM pp_bob;
+SET ROLE pp_bob;
+INSERT INTO pp_s.t VALUES (5, 1) ON CONFLICT ((a + b)) DO NOTHING;
+RESET ROLE;
+GRANT SELECT (b) ON pp_s.t TO pp_bob;
+SET ROLE pp_bob;
+INSERT INTO pp_s.t VALUES (5, 1) ON CONFLICT ((a + b)) DO NOTHING;
+RESET ROLE;
+
+-- A sequence is read under a view by its owner's rights.
+CREATE SEQUENCE pp_s.sq START 7;
+CREATE VIEW pp_s.sqv AS SELECT last_value, is_called FROM pp_s.sq;
+GRANT SELECT ON pp_s.sqv TO pp_bob;
+SET ROLE pp_bob;
+SELECT * FROM pp_s.sqv;
+SELECT last_value FROM pp_s.sq;
+RESET ROLE;
+GRANT SELECT ON pp_s.sq TO pp_bob;
+SET ROLE pp_bob;
+SELECT last_value FROM pp_s.sq;
+RESET ROLE;
+
+-- Settings that a superuser has made for a role stay.
+ALTER ROLE pp_bob SET log_statement = 'all';
+ALTER ROLE pp_bob SET work_mem = '5MB';
+SET ROLE pp_bob;
+ALTER ROLE pp_bob RESET ALL;
+ALTER ROLE pp_bob RESET log_statement;
+SELECT set_config('log_statement', NULL, false);
+RESET log_statement;
+RESET ROLE;
+SELECT setconfig FROM pg_db_role_setting WHERE setrole = 'pp_bob'::regrole;
+ALTER ROLE pp_bob RESET ALL;
+SELECT setconfig FROM pg_db_role_setting WHERE setrole = 'pp_bob'::regrole;
+
+-- Who the session is goes back to each by itself.
+GRANT pp_own TO pp_bob;
+BEGIN;
+SET LOCAL SESSION AUTHORIZATION pp_bob;
+SET ROLE pp_own;
+SELECT session_user = 'pp_bob', current_user;
+COMMIT;
+SELECT session_user = 'pp_bob', current_user;
+RESET ROLE;
+BEGIN;
+SET LOCAL ROLE pp_own;
+SET SESSION AUTHORIZATION pp_bob;
+COMMIT;
+SELECT session_user, current_user;
+RESET SESSION AUTHORIZATION;
+BEGIN;
+SET SESSION AUTHORIZATION pp_bob;
+SAVEPOINT s;
+SET LOCAL ROLE pp_own;
+SELECT session_user, current_user;
+ROLLBACK TO s;
+SELECT session_user, current_user;
+ROLLBACK;
+SELECT session_user = 'pp_bob', current_user = 'pp_bob';
+
+-- Functions outside plans.
+REVOKE EXECUTE ON FUNCTION pg_sleep(float8) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION abs(int) FROM PUBLIC;
+PREPARE pp_e (text) AS SELECT 1;
+SET ROLE pp_bob;
+PREPARE pp_n (int) AS SELECT $1;
+EXECUTE pp_n(abs(-1));
+EXECUTE pp_n(1 + 1);
+SELECT abs(-1);
+RESET ROLE;
+GRANT INSERT ON pp_s.t TO pp_bob;
+GRANT EXECUTE ON FUNCTION pg_sleep(float8), abs(int) TO PUBLIC;
+SET ROLE pp_bob;
+EXECUTE pp_n(abs(-1));
+RESET ROLE;
+DEALLOCATE ALL;
+
+-- Languages that nobody is to be trusted with.
+GRANT USAGE ON LANGUAGE internal TO pp_bob;
+REVOKE USAGE ON LANGUAGE c FROM pp_bob;
+GRANT USAGE ON LANGUAGE sql TO pp_bob;
+GRANT USAGE ON LANGUAGE nothing TO pp_bob;
+REVOKE USAGE ON LANGUAGE sql FROM pp_bob;
+
+DROP SCHEMA pp_s CASCADE;
+DROP ROLE pp_bob, pp_own;
