@@ -59,7 +59,8 @@ pub(super) fn admit(
     let rights = catalog.rights_of(txn, session.oid)?;
     let guard = catalog.guard_of(txn, Class::Database, &row.row)?;
     if !guard.privileges(&rights).0.has(Privileges::CONNECT) {
-        let refused = guard.refusal();
+        let refused =
+            sql_error!(INSUFFICIENT_PRIVILEGE, "permission denied for database \"{database}\"");
         return Err(refused.with_detail("User does not have CONNECT privilege."));
     }
     let presence = cluster.enter(pid, oid, session.oid);

@@ -289,7 +289,7 @@ fn who_may_connect() {
     bench.run("REVOKE CONNECT ON DATABASE other FROM PUBLIC");
     assert_eq!(
         open(&bench, "other", "bob"),
-        "42501: permission denied for database other\nDETAIL: User does not have CONNECT privilege.\n"
+        "42501: permission denied for database \"other\"\nDETAIL: User does not have CONNECT privilege.\n"
     );
     assert_eq!(open(&bench, "other", "postgres"), "let in");
     let _one = of(&bench, "bob");
