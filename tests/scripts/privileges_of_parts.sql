@@ -148,5 +148,85 @@ GRANT USAGE ON LANGUAGE sql TO pp_bob;
 GRANT USAGE ON LANGUAGE nothing TO pp_bob;
 REVOKE USAGE ON LANGUAGE sql FROM pp_bob;
 
+-- Extensions that are trusted are for whoever may make things in the database.
+SET ROLE pp_bob;
+CREATE EXTENSION pgcrypto;
+CREATE EXTENSION amcheck;
+RESET ROLE;
+GRANT CREATE ON DATABASE postgres TO pp_bob;
+SET ROLE pp_bob;
+CREATE EXTENSION pgcrypto SCHEMA pp_s;
+CREATE EXTENSION IF NOT EXISTS "uuid-ossp";
+CREATE EXTENSION amcheck;
+SELECT extname, extowner::regrole FROM pg_extension WHERE extname <> 'plpgsql' ORDER BY 1;
+DROP EXTENSION pgcrypto, "uuid-ossp";
+RESET ROLE;
+REVOKE CREATE ON DATABASE postgres FROM pp_bob;
+SELECT DISTINCT name, trusted FROM pg_available_extension_versions WHERE name IN ('pgcrypto', 'uuid-ossp', 'amcheck', 'pg_prewarm') ORDER BY 1;
+
+-- Columns of sequences.
+GRANT UPDATE (last_value), SELECT (is_called) ON pp_s.sq TO pp_bob;
+SELECT attname, attacl FROM pg_attribute WHERE attrelid = 'pp_s.sq'::regclass AND attacl IS NOT NULL;
+GRANT SELECT (last_value) ON pp_s.sq TO pp_bob;
+REVOKE ALL ON pp_s.sq FROM pp_bob;
+SELECT attname, attacl FROM pg_attribute WHERE attrelid = 'pp_s.sq'::regclass AND attacl IS NOT NULL;
+
+-- What a role has by another counts where rights to give are taken, and given in a circle.
+CREATE ROLE pp_h1;
+CREATE ROLE pp_h2 IN ROLE pp_h1;
+CREATE ROLE pp_h3;
+CREATE TABLE pp_s.c (a int);
+ALTER TABLE pp_s.c OWNER TO pp_h1;
+GRANT USAGE ON SCHEMA pp_s TO pp_h1, pp_h3;
+SET ROLE pp_h1;
+GRANT SELECT ON pp_s.c TO pp_h2 WITH GRANT OPTION;
+RESET ROLE;
+SET ROLE pp_h2;
+GRANT SELECT ON pp_s.c TO pp_h3 WITH GRANT OPTION;
+RESET ROLE;
+SET ROLE pp_h1;
+REVOKE SELECT ON pp_s.c FROM pp_h2;
+REVOKE SELECT ON pp_s.c FROM pp_h2 CASCADE;
+RESET ROLE;
+SELECT relacl FROM pg_class WHERE relname = 'c' AND relnamespace = 'pp_s'::regnamespace;
+SET ROLE pp_h3;
+GRANT SELECT ON pp_s.c TO pp_h2 WITH GRANT OPTION;
+RESET ROLE;
+
+-- A member takes nothing from its group that it could not revoke.
+CREATE TABLE pp_s.d (a int, b int);
+GRANT SELECT, INSERT (b) ON pp_s.d TO pp_h1;
+-- Each system warns in its own order, PostgreSQL of system columns, too.
+SET client_min_messages = error;
+SET ROLE pp_h2;
+DROP OWNED BY pp_h1;
+DROP OWNED BY pp_h2;
+RESET ROLE;
+RESET client_min_messages;
+SELECT relname, relacl FROM pg_class WHERE relname IN ('c', 'd') AND relnamespace = 'pp_s'::regnamespace;
+SELECT attname, attacl FROM pg_attribute WHERE attrelid = 'pp_s.d'::regclass AND attacl IS NOT NULL;
+DROP OWNED BY pp_h1;
+SELECT relname, relacl FROM pg_class WHERE relname IN ('c', 'd') AND relnamespace = 'pp_s'::regnamespace;
+SELECT attname, attacl FROM pg_attribute WHERE attrelid = 'pp_s.d'::regclass AND attacl IS NOT NULL;
+
+-- Whoever may make temporary tables no longer makes none, even where there are some.
+CREATE TYPE pp_s.e AS ENUM ('x');
+REVOKE USAGE ON TYPE pp_s.e FROM PUBLIC;
+CREATE TABLE pp_s.te AS SELECT 'x'::pp_s.e AS x;
+GRANT SELECT ON pp_s.te TO pp_bob;
+GRANT CREATE ON SCHEMA pp_s TO pp_bob;
+CREATE TEMP TABLE pp_first (a int);
+SET ROLE pp_bob;
+CREATE VIEW pp_s.tev AS SELECT x FROM pp_s.te;
+CREATE TEMP TABLE pp_second (a int);
+RESET ROLE;
+ALTER TABLE pp_first OWNER TO pp_bob;
+REVOKE TEMP ON DATABASE postgres FROM PUBLIC;
+SET ROLE pp_bob;
+SELECT count(*) FROM pp_second;
+RESET ROLE;
+GRANT TEMP ON DATABASE postgres TO PUBLIC;
+DROP TABLE pp_first, pp_second;
+
 DROP SCHEMA pp_s CASCADE;
-DROP ROLE pp_bob, pp_own;
+DROP ROLE pp_bob, pp_own, pp_h1, pp_h2, pp_h3;

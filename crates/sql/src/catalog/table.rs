@@ -262,9 +262,9 @@ impl TableDef {
     }
 
     fn is_on(&self, parameter: &str) -> bool {
-        let of = |line: &str| line.strip_prefix(parameter)?.strip_prefix('=').map(str::to_owned);
-        let value = self.parameters.iter().find_map(|line| of(line));
-        value.is_some_and(|value| super::parameters::boolean(parameter, &value).unwrap_or(true))
+        let mut lines = self.parameters.iter();
+        let value = lines.find_map(|line| line.strip_prefix(parameter)?.strip_prefix('='));
+        value.is_some_and(|value| super::parameters::boolean(parameter, value).unwrap_or(true))
     }
 
     /// The live columns with their numbers from 0.

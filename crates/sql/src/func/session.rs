@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use super::bodies::Bodies;
 use super::{Body, Function};
+use crate::types::Oid;
 
 pub(super) const ROOMS: &[Bodies] = &[SESSION, CATALOG, PRIVILEGES, SEQUENCES, SERVER, WINDOW];
 
@@ -161,10 +162,11 @@ const WINDOW: Bodies = declared!(Body::Window,
 pub fn row_of_sequence() -> &'static Function {
     static ROW: LazyLock<Function> = LazyLock::new(|| {
         let mut named = super::functions("pg_get_sequence_data");
-        Function { name: ROW_OF_SEQUENCE, ..named.next().expect("the table has it").clone() }
+        let named = named.next().expect("the table has it").clone();
+        Function { oid: Oid::INVALID, source: ROW_OF_SEQUENCE, ..named }
     });
     &ROW
 }
 
-/// The name of [`row_of_sequence`].
+/// What [`row_of_sequence`] is told apart by: its `source`.
 pub const ROW_OF_SEQUENCE: &str = "row of a sequence";

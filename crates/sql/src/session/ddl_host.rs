@@ -13,7 +13,7 @@ use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
 };
 use crate::catalog::foreign_key::ForeignKey;
-use crate::catalog::rights::Class;
+use crate::catalog::rights::{Class, no_privilege};
 use crate::catalog::store::building::{Building, Command, Working};
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{BOOTSTRAP_SUPERUSER, SearchPath, SessionCatalog};
@@ -22,7 +22,6 @@ use crate::error::{Result, SqlError, bail};
 use crate::exec::{Cx, Loader, State};
 use crate::func::CastUse;
 use crate::plan;
-use crate::types::acl::Privileges;
 use crate::types::{Collation, Datum, Oid, TypeId, TypeMod, input};
 
 use super::backend::{Backend, Executed, New};
@@ -68,12 +67,16 @@ impl DdlHost for Backend {
     }
 
     fn temporary_schema(&mut self) -> Result<Oid> {
+        let may = self.catalog.may_make_temporary(&self.txn)?;
         if let Some(oid) = self.catalog.temporary() {
-            return Ok(oid);
+            return match may {
+                true => Ok(oid),
+                false => {
+                    Err(no_privilege(Class::Schema, &temporary_schema_name(self.txn.session().0)))
+                }
+            };
         }
-        let database = self.catalog.database;
-        let wanted = Privileges::TEMPORARY;
-        if self.catalog.must_have(&self.txn, Class::Database, database, wanted).is_err() {
+        if !may {
             bail!(
                 INSUFFICIENT_PRIVILEGE,
                 "permission denied to create temporary tables in database \"{}\"",

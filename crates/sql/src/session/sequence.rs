@@ -164,8 +164,8 @@ pub(super) fn call_record(
     func: &Function,
     args: &[Datum],
 ) -> Result<Option<Datum>> {
-    let by_name = func.name == ROW_OF_SEQUENCE;
-    if !by_name && !matches!(func.name, "pg_get_sequence_data" | "pg_sequence_parameters") {
+    let by_name = func.source == ROW_OF_SEQUENCE;
+    if !matches!(func.name, "pg_get_sequence_data" | "pg_sequence_parameters") {
         return Ok(None);
     }
     let oid = args[0].as_oid();

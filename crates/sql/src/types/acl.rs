@@ -288,6 +288,15 @@ pub enum Behavior {
     Cascade,
 }
 
+/// What counts beside what an access list says.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// The object's owner.
+    pub owner: Oid,
+    /// Whether the first role has all that the second one has.
+    pub has_rights_of: &'a dyn Fn(Oid, Oid) -> bool,
+}
+
 /// A privilege, and the right to give it to others: what of both.
 pub type Both = (Privileges, Privileges);
 
@@ -311,9 +320,9 @@ impl Acl {
     }
 
     /// Gives more.
-    pub fn give(&mut self, given: AclItem, owner: Oid) -> Result<()> {
+    pub fn give(&mut self, given: AclItem, around: Around<'_>) -> Result<()> {
         if !given.options.is_empty() {
-            self.must_not_go_back(given, owner)?;
+            self.must_not_go_back(given, around)?;
         }
         let item = self.item_of(given.grantee, given.grantor);
         item.privileges = item.privileges.or(given.privileges);
@@ -323,7 +332,7 @@ impl Acl {
     }
 
     /// Takes something away, and what its grantee has given on by the right that goes.
-    pub fn take(&mut self, taken: AclItem, owner: Oid, behavior: Behavior) -> Result<()> {
+    pub fn take(&mut self, taken: AclItem, around: Around<'_>, behavior: Behavior) -> Result<()> {
         let item = self.item_of(taken.grantee, taken.grantor);
         let before = item.options;
         item.privileges = item.privileges.without(taken.privileges);
@@ -332,7 +341,7 @@ impl Acl {
         self.items.retain(|item| !item.privileges.or(item.options).is_empty());
         match gone.is_empty() {
             true => Ok(()),
-            false => self.follow(taken.grantee, gone, owner, behavior),
+            false => self.follow(taken.grantee, gone, around, behavior),
         }
     }
 
@@ -350,18 +359,12 @@ impl Acl {
     fn follow(
         &mut self,
         role: Oid,
-        mut gone: Privileges,
-        owner: Oid,
+        gone: Privileges,
+        around: Around<'_>,
         behavior: Behavior,
     ) -> Result<()> {
-        // The owner always may.
-        if role == owner {
-            return Ok(());
-        }
-        // Maybe another has given it the same.
-        for item in self.items.iter().filter(|i| i.grantee == role || !i.grantee.is_valid()) {
-            gone = gone.without(item.options);
-        }
+        // The owner always may; and maybe another has given it the same, or a role that it is in.
+        let gone = gone.without(self.given_on(role, gone, around));
         let depends =
             |item: &&AclItem| item.grantor == role && !item.privileges.and(gone).is_empty();
         while let Some(item) = self.items.iter().find(depends).copied() {
@@ -373,24 +376,31 @@ impl Acl {
                 .with_hint("Use CASCADE to revoke them too."));
             }
             let taken = AclItem { privileges: gone, options: gone, ..item };
-            self.take(taken, owner, behavior)?;
+            self.take(taken, around, behavior)?;
         }
         Ok(())
     }
 
+    /// Which of these a role may give to others.
+    fn given_on(&self, role: Oid, of: Privileges, around: Around<'_>) -> Privileges {
+        let is_in = |of: Oid| of == role || (around.has_rights_of)(role, of);
+        match is_in(around.owner) {
+            true => of,
+            false => self.of_roles(is_in).1.and(of),
+        }
+    }
+
     /// Nobody gives the right to give on to who it comes from.
-    fn must_not_go_back(&self, given: AclItem, owner: Oid) -> Result<()> {
-        if given.grantor == owner {
+    fn must_not_go_back(&self, given: AclItem, around: Around<'_>) -> Result<()> {
+        if given.grantor == around.owner {
             return Ok(());
         }
         let mut rest = self.clone();
         let has = |item: &&AclItem| item.grantee == given.grantee && !item.options.is_empty();
         while let Some(item) = rest.items.iter().find(has).copied() {
-            rest.take(item, owner, Behavior::Cascade)?;
+            rest.take(item, around, Behavior::Cascade)?;
         }
-        let own = rest.items.iter().filter(|item| item.grantee == given.grantor);
-        let own = own.fold(Privileges::NONE, |sum, item| sum.or(item.options));
-        if !own.has(given.options) {
+        if !rest.given_on(given.grantor, given.options, around).has(given.options) {
             bail!(
                 INVALID_GRANT_OPERATION,
                 "grant options cannot be granted back to your own grantor"

@@ -8,6 +8,7 @@ use crate::catalog::store::PUBLIC;
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::schema::catalog;
 use crate::error::{Result, SqlState, sql_error};
+use crate::types::acl::Privileges;
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
@@ -17,6 +18,8 @@ struct Extension {
     name: &'static str,
     version: &'static str,
     comment: &'static str,
+    /// Who may make things in a database may have it there.
+    trusted: bool,
 }
 
 const BUILT_IN: &[Extension] = &[
@@ -24,23 +27,37 @@ const BUILT_IN: &[Extension] = &[
         name: "amcheck",
         version: "1.3",
         comment: "functions for verifying relation integrity",
+        trusted: false,
     },
     Extension {
         name: "pg_buffercache",
         version: "1.4",
         comment: "examine the shared buffer cache",
+        trusted: false,
     },
-    Extension { name: "pg_prewarm", version: "1.2", comment: "prewarm relation data" },
-    Extension { name: "pgcrypto", version: "1.3", comment: "cryptographic functions" },
+    Extension {
+        name: "pg_prewarm",
+        version: "1.2",
+        comment: "prewarm relation data",
+        trusted: false,
+    },
+    Extension {
+        name: "pgcrypto",
+        version: "1.3",
+        comment: "cryptographic functions",
+        trusted: true,
+    },
     Extension {
         name: "pg_walinspect",
         version: "1.0",
         comment: "functions to inspect contents of PostgreSQL Write-Ahead Log",
+        trusted: false,
     },
     Extension {
         name: "uuid-ossp",
         version: "1.1",
         comment: "generate universally unique identifiers (UUIDs)",
+        trusted: true,
     },
 ];
 
@@ -52,14 +69,14 @@ pub fn available_extensions() -> Vec<Vec<Datum>> {
 
 /// The rows of `pg_available_extension_versions()`.
 pub fn available_extension_versions() -> Vec<Vec<Datum>> {
-    let (superuser, trusted, relocatable) = (true, false, true);
+    let (superuser, relocatable) = (true, true);
     let (schema, requires) = (Datum::Null, Datum::Null);
     let rows = BUILT_IN.iter().map(|e| {
         vec![
             Datum::text(e.name),
             Datum::text(e.version),
             superuser.into(),
-            trusted.into(),
+            e.trusted.into(),
             relocatable.into(),
             schema.clone(),
             requires.clone(),
@@ -87,13 +104,7 @@ impl Ddl<'_> {
             )
             .with_hint("The extension must first be installed on the system where PostgreSQL is running."));
         };
-        if !self.rights()?.superuser {
-            return Err(sql_error!(
-                INSUFFICIENT_PRIVILEGE,
-                "permission denied to create extension \"{name}\""
-            )
-            .with_hint("Must be superuser to create this extension."));
-        }
+        self.may_have_extension(known)?;
         let schema = self.extension_schema(create)?;
         let oid = self.new_oid()?;
         let row = RowBuilder::of("pg_extension")
@@ -105,6 +116,19 @@ impl Ddl<'_> {
             .set("extversion", known.version);
         self.store().insert(self.txn(), "pg_extension", &row.build())?;
         self.set_comment(catalog("pg_extension").oid, oid, 0, Some(known.comment))
+    }
+
+    fn may_have_extension(&self, known: &Extension) -> Result<()> {
+        let database = self.catalog.database;
+        let may_make = || self.must_have(Class::Database, database, Privileges::CREATE).is_ok();
+        if self.rights()?.superuser || (known.trusted && may_make()) {
+            return Ok(());
+        }
+        let text = format!("permission denied to create extension \"{}\"", known.name);
+        Err(sql_error!(INSUFFICIENT_PRIVILEGE, "{text}").with_hint(match known.trusted {
+            true => "Must have CREATE privilege on current database to create this extension.",
+            false => "Must be superuser to create this extension.",
+        }))
     }
 
     /// The schema that it is noted in. Its functions can be called with that of any schema.

@@ -82,12 +82,15 @@ impl Ddl<'_> {
         self.catalog.must_have_of(self.txn(), relation, wanted, columns)
     }
 
-    /// Refuses to go on unless the current role may make things in a relation's schema; in that of temporary ones anybody
-    /// may.
+    /// Refuses to go on unless the current role may make things in a relation's schema.
     pub(super) fn must_make_beside(&self, relation: &TableDef) -> Result<()> {
-        match relation.persistence {
-            Persistence::Temporary => Ok(()),
-            _ => self.must_have(Class::Schema, relation.schema, Privileges::CREATE),
+        let schema = relation.schema;
+        if relation.persistence != Persistence::Temporary {
+            return self.must_have(Class::Schema, schema, Privileges::CREATE);
+        }
+        match self.catalog.may_make_temporary(self.txn())? {
+            true => Ok(()),
+            false => Err(self.guard(Class::Schema, schema)?.refusal()),
         }
     }
 

@@ -133,6 +133,7 @@ impl Ddl<'_> {
     fn add_view_columns(&mut self, oid: Oid, columns: &Columns, from: usize) -> Result<()> {
         for (i, column) in columns.iter().enumerate().skip(from) {
             let RelColumn { name, ty, collation, .. } = column;
+            self.must_use_type(ty.id)?;
             let row = attribute_row(oid, i as i16 + 1, name, *ty, *collation);
             self.store().insert(self.txn(), "pg_attribute", &row.build())?;
         }

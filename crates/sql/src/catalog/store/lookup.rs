@@ -320,6 +320,14 @@ impl SessionCatalog {
         Ok(guard.is_some_and(|guard| guard.privileges(&rights).0.has(Privileges::USAGE)))
     }
 
+    /// Whether the current role may make temporary relations.
+    pub fn may_make_temporary(&self, txn: &Txn) -> Result<bool> {
+        let rights = self.rights(txn)?;
+        let guard = txn.briefly(|| self.guard(txn, Class::Database, self.database))?;
+        let has = guard.map(|guard| guard.privileges(&rights).0.has(Privileges::TEMPORARY));
+        Ok(rights.superuser || has == Some(true))
+    }
+
     /// The schema of this session's temporary relations, once it has one.
     pub fn temporary(&self) -> Option<Oid> {
         // Relaxed, as below: only the session's own thread of execution sets it.

@@ -5,7 +5,7 @@ use syntax::ast::{AlterDefaultPrivileges, ObjectKind, RoleKind};
 use crate::catalog::rights::{Class, default_acl};
 use crate::catalog::store::row::RowBuilder;
 use crate::error::{Result, bail, sql_error};
-use crate::types::acl::{Acl, AclItem};
+use crate::types::acl::{Acl, AclItem, Around};
 use crate::types::{Datum, Oid};
 
 use super::{Ddl, Given, targets};
@@ -94,7 +94,7 @@ impl Ddl<'_> {
             None => plain.clone(),
         };
         let wanted = if given.all { class.all() } else { given.privileges };
-        given.apply(&mut acl, wanted, role, role)?;
+        self.apply(given, &mut acl, wanted, (role, role))?;
         match (old, sorted(&acl) == sorted(&plain)) {
             (Some(found), true) => store.delete(txn, "pg_default_acl", &found)?,
             (None, true) => {}
@@ -134,7 +134,10 @@ impl Ddl<'_> {
         let plain = default_acl(class, owner);
         let mut acl = of_all.unwrap_or_else(|| plain.clone());
         for item in of_schema.unwrap_or_default().items {
-            acl.give(item, owner)?;
+            acl.give(
+                item,
+                Around { owner, has_rights_of: &|role, of| self.has_rights_of(role, of) },
+            )?;
         }
         let acl = sorted(&acl);
         Ok(if acl == sorted(&plain) { Datum::Null } else { acl.datum() })

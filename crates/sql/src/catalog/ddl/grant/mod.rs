@@ -12,7 +12,7 @@ use crate::catalog::TableDef;
 use crate::catalog::rights::{Class, Guard, Rights, no_privilege};
 use crate::catalog::store::Found;
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::types::acl::{Acl, AclItem, Behavior, Privileges};
+use crate::types::acl::{Acl, AclItem, Around, Behavior, Privileges};
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
@@ -33,7 +33,13 @@ struct Given {
 
 impl Given {
     /// Puts it into an access list, in the name of a role.
-    fn apply(&self, acl: &mut Acl, privileges: Privileges, grantor: Oid, owner: Oid) -> Result<()> {
+    fn apply(
+        &self,
+        acl: &mut Acl,
+        privileges: Privileges,
+        grantor: Oid,
+        around: Around<'_>,
+    ) -> Result<()> {
         for grantee in &self.grantees {
             if self.grant && self.option && !grantee.is_valid() {
                 bail!(INVALID_GRANT_OPERATION, "grant options can only be granted to roles");
@@ -47,8 +53,8 @@ impl Given {
                 options: if !self.grant || self.option { privileges } else { none },
             };
             match self.grant {
-                true => acl.give(item, owner)?,
-                false => acl.take(item, owner, self.behavior)?,
+                true => acl.give(item, around)?,
+                false => acl.take(item, around, self.behavior)?,
             }
         }
         Ok(())
@@ -73,6 +79,23 @@ impl Ddl<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Takes all of an object from a role that the current role can take.
+    pub(in super::super) fn revoke_all(&mut self, class: Class, oid: Oid, role: Oid) -> Result<()> {
+        let given = Given {
+            grant: false,
+            all: true,
+            privileges: Privileges::NONE,
+            columns: Vec::new(),
+            grantees: vec![role],
+            option: false,
+            behavior: Behavior::Cascade,
+        };
+        match class {
+            Class::Table => self.grant_on_relation(oid, class, &given),
+            class => self.grant_on_object(oid, class, &given),
+        }
     }
 
     /// Those who get something, or lose it; they are not dropped meanwhile.
@@ -108,7 +131,7 @@ impl Ddl<'_> {
             let has_any = self.has_any(&guard);
             self.restricted(&names, wanted, may, has_any)?
         };
-        given.apply(&mut acl, privileges, grantor, guard.owner)?;
+        self.apply(given, &mut acl, privileges, (grantor, guard.owner))?;
         self.write_acl(class, &found, &acl)?;
         self.changed(oid)
     }
@@ -135,6 +158,23 @@ impl Ddl<'_> {
         let key = [Datum::Oid(oid)];
         let found = self.store().find_one(self.txn(), "pg_type", "pg_type_oid_index", &key)?;
         Ok(found.is_some_and(|f| f.row.oid("typelem").is_valid() && f.row.int2("typlen") == -1))
+    }
+
+    /// Puts what is given into an access list, in the name of a role, of an object of another.
+    fn apply(
+        &self,
+        given: &Given,
+        acl: &mut Acl,
+        privileges: Privileges,
+        (grantor, owner): (Oid, Oid),
+    ) -> Result<()> {
+        let has_rights_of = |role, of| self.has_rights_of(role, of);
+        given.apply(acl, privileges, grantor, Around { owner, has_rights_of: &has_rights_of })
+    }
+
+    /// Whether a role has all that another has; one that is gone has nothing.
+    pub(in super::super) fn has_rights_of(&self, role: Oid, of: Oid) -> bool {
+        self.catalog.rights_of(self.txn(), role).is_ok_and(|rights| rights.has_rights_of(of))
     }
 
     /// In whose name the current role gives, and which of the privileges it may.
@@ -188,8 +228,9 @@ impl Ddl<'_> {
     }
 
     fn grant_on_relation(&mut self, oid: Oid, said: Class, given: &Given) -> Result<()> {
-        let table = self.table(oid)?;
         let (found, guard) = self.guarded(Class::Table, oid)?;
+        // Read after whoever was changing it is done.
+        let table = self.table(oid)?;
         let (class, name) = (guard.class, &guard.name);
         match class {
             Class::Index => bail!(WRONG_OBJECT_TYPE, "\"{name}\" is an index"),
@@ -212,6 +253,15 @@ impl Ddl<'_> {
             bail!(INVALID_GRANT_OPERATION, "invalid privilege type USAGE for table");
         }
         let mut of_columns = columns(given, &table)?;
+        if class == Class::Sequence
+            && of_columns.iter().any(|(_, privileges)| *privileges != Privileges::SELECT)
+        {
+            let text = format!("sequence \"{name}\" only supports SELECT column privileges");
+            self.host.notice("WARNING", sql_error!(INVALID_GRANT_OPERATION, "{text}"));
+            let only = |(at, of): (usize, Privileges)| (at, of.and(Privileges::SELECT));
+            of_columns = of_columns.into_iter().map(only).collect();
+            of_columns.retain(|(_, privileges)| !privileges.is_empty());
+        }
         let before = guard.effective();
         if !wanted.is_empty() {
             let mut acl = before.clone();
@@ -221,7 +271,7 @@ impl Ddl<'_> {
                 let has_any = self.has_any(&guard);
                 self.restricted(&names, wanted, may, has_any)?
             };
-            given.apply(&mut acl, privileges, grantor, guard.owner)?;
+            self.apply(given, &mut acl, privileges, (grantor, guard.owner))?;
             self.write_acl(Class::Table, &found, &acl)?;
         }
         // What is taken of the whole is taken of its columns.
@@ -273,7 +323,7 @@ impl Ddl<'_> {
             )),
         };
         let privileges = self.restricted(&names, wanted, may, has_any)?;
-        given.apply(&mut acl, privileges, grantor, guard.owner)?;
+        self.apply(given, &mut acl, privileges, (grantor, guard.owner))?;
         let value = if acl.items.is_empty() { Datum::Null } else { acl.datum() };
         if before.is_none() && value.is_null() {
             return Ok(());

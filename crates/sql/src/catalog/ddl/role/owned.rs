@@ -11,7 +11,7 @@ use crate::catalog::rights::Class;
 use crate::catalog::store::Found;
 use crate::catalog::store::schema::catalog;
 use crate::error::{Result, bail};
-use crate::types::acl::{Acl, AclItem, Behavior};
+use crate::types::acl::{Acl, AclItem, Around, Behavior};
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
@@ -38,10 +38,19 @@ impl Ddl<'_> {
             let has = self.holdings_in(&here.instance.store, role)?;
             let shared = self.shared_holdings(role)?;
             for (class, found) in has.granted.iter().chain(&shared.granted) {
-                self.forget_grants(*class, found, role)?;
+                let (owner, oid) = (found.row.oid(class.owner_column()), found.row.oid("oid"));
+                match self.rights()?.has_rights_of(owner) {
+                    true => self.forget_grants(*class, oid, role)?,
+                    false => self.revoke_all(*class, oid, role)?,
+                }
             }
             for found in &has.columns {
-                self.forget_column_grants(found, role)?;
+                let relation = found.row.oid("attrelid");
+                let owner = self.table(relation)?.owner;
+                match self.rights()?.has_rights_of(owner) {
+                    true => self.forget_column_grants(found, owner, role)?,
+                    false => self.revoke_all(Class::Table, relation, role)?,
+                }
             }
             for found in &has.own_defaults {
                 self.store().delete(self.txn(), "pg_default_acl", found)?;
@@ -82,34 +91,54 @@ impl Ddl<'_> {
     }
 
     /// A role has no rights to an object any more.
-    fn forget_grants(&mut self, class: Class, found: &Found, role: Oid) -> Result<()> {
-        let column = class.acl_column();
+    fn forget_grants(&mut self, class: Class, oid: Oid, role: Oid) -> Result<()> {
+        let (column, table, key) = (class.acl_column(), class.table(), [Datum::Oid(oid)]);
+        self.txn().next_command()?;
+        let (txn, store) = (self.txn(), self.store());
+        let Some(found) = store.find_to_change(txn, table, class.oid_index(), &key)? else {
+            return Ok(());
+        };
         let owner = found.row.oid(class.owner_column());
-        if let Some(acl) = self.store().acl_of(self.txn(), &found.row, column)? {
-            let changes = [(column, without(acl, role, owner)?.datum())];
-            self.store().update_columns(self.txn(), class.table(), found, &changes)?;
-            self.changed(found.row.oid("oid"))?;
+        if let Some(acl) = store.acl_of(txn, &found.row, column)? {
+            let changes = [(column, self.without(acl, role, owner)?.datum())];
+            store.update_columns(txn, table, &found, &changes)?;
+            self.changed(oid)?;
         }
         Ok(())
     }
 
-    fn forget_column_grants(&mut self, found: &Found, role: Oid) -> Result<()> {
-        let relation = found.row.oid("attrelid");
-        let owner = self.table(relation)?.owner;
-        if let Some(acl) = self.store().acl_of(self.txn(), &found.row, "attacl")? {
-            let acl = without(acl, role, owner)?;
+    fn forget_column_grants(&mut self, of: &Found, owner: Oid, role: Oid) -> Result<()> {
+        let (relation, number) = (of.row.oid("attrelid"), of.row.get("attnum").clone());
+        let (table, index) = ("pg_attribute", "pg_attribute_relid_attnum_index");
+        self.txn().next_command()?;
+        let (txn, store) = (self.txn(), self.store());
+        let key = [Datum::Oid(relation), number];
+        let Some(found) = store.find_to_change(txn, table, index, &key)? else { return Ok(()) };
+        if let Some(acl) = store.acl_of(txn, &found.row, "attacl")? {
+            let acl = self.without(acl, role, owner)?;
             let value = if acl.items.is_empty() { Datum::Null } else { acl.datum() };
-            let changes = [("attacl", value)];
-            self.store().update_columns(self.txn(), "pg_attribute", found, &changes)?;
+            store.update_columns(txn, table, &found, &[("attacl", value)])?;
             self.changed(relation)?;
         }
         Ok(())
     }
 
+    /// An access list in which a role has nothing, and has given nothing.
+    fn without(&self, mut acl: Acl, role: Oid, owner: Oid) -> Result<Acl> {
+        let has_rights_of = |role, of| self.has_rights_of(role, of);
+        let around = Around { owner, has_rights_of: &has_rights_of };
+        let of_role = |item: &&AclItem| item.grantee == role;
+        while let Some(item) = acl.items.iter().find(of_role).copied() {
+            acl.take(item, around, Behavior::Cascade)?;
+        }
+        acl.items.retain(|item| item.grantor != role);
+        Ok(acl)
+    }
+
     fn forget_default_grants(&mut self, found: &Found, role: Oid) -> Result<()> {
         let owner = found.row.oid("defaclrole");
         if let Some(acl) = self.store().acl_of(self.txn(), &found.row, "defaclacl")? {
-            let changes = [("defaclacl", without(acl, role, owner)?.datum())];
+            let changes = [("defaclacl", self.without(acl, role, owner)?.datum())];
             self.store().update_columns(self.txn(), "pg_default_acl", found, &changes)?;
         }
         Ok(())
@@ -157,14 +186,4 @@ impl Ddl<'_> {
             }
         }
     }
-}
-
-/// An access list in which a role has nothing, and has given nothing.
-fn without(mut acl: Acl, role: Oid, owner: Oid) -> Result<Acl> {
-    let of_role = |item: &&AclItem| item.grantee == role;
-    while let Some(item) = acl.items.iter().find(of_role).copied() {
-        acl.take(item, owner, Behavior::Cascade)?;
-    }
-    acl.items.retain(|item| item.grantor != role);
-    Ok(acl)
 }
