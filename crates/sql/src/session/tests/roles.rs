@@ -366,7 +366,20 @@ fn granting_and_counting_wait_for_each_other() {
         second_waits(given, ("VACUUM ANALYZE t", "VACUUM\n"), end);
         second_waits(("CREATE INDEX u ON t (b)", "CREATE INDEX\n"), given, end);
         second_waits(given, taken, end);
+        second_waits(analyzed, ("DROP OWNED BY ann", "DROP OWNED\n"), end);
     }
+}
+
+#[test]
+fn what_is_taken_is_taken_of_columns_that_were_given_meanwhile() {
+    let mut bench = Bench::new();
+    bench.run(MADE);
+    bench.run("GRANT INSERT ON t TO bob");
+    let (given, taken) =
+        (("GRANT SELECT (b) ON t TO bob", "GRANT\n"), ("REVOKE ALL ON t FROM bob", "REVOKE\n"));
+    wait_for(&mut bench, given, taken, "COMMIT");
+    let left = "SELECT has_column_privilege('bob', 't', 'b', 'SELECT')";
+    assert_eq!(bench.run(left), "[has_column_privilege]\nf\nSELECT 1\n");
 }
 
 /// Runs one in a transaction, the other meanwhile, and looks at what has come of both.
@@ -374,6 +387,25 @@ fn second_waits(first: (&str, &str), second: (&str, &str), end: &str) {
     let mut bench = Bench::new();
     bench.run(MADE);
     bench.run("GRANT INSERT ON t TO ann");
+    wait_for(&mut bench, first, second, end);
+    let happened =
+        |what: &str| second.0.contains(what) || (end == "COMMIT" && first.0.contains(what));
+    let seen = bench.run(
+        "SELECT has_table_privilege('bob', 't', 'SELECT'), has_column_privilege('bob', 't', 'b', 'UPDATE'), \
+         has_table_privilege('ann', 't', 'INSERT'), reltuples = 2, \
+         (SELECT count(*) FROM pg_index WHERE indrelid = 't'::regclass) FROM pg_class WHERE relname = 't'",
+    );
+    let letter = |is_so: bool| if is_so { 't' } else { 'f' };
+    let taken = happened("REVOKE") || happened("DROP OWNED");
+    let (given, taken) = (letter(happened("GRANT")), letter(!taken));
+    let counted = letter(happened("ANALYZE") || happened("INDEX"));
+    let indexes = 1 + usize::from(happened("INDEX"));
+    let row = format!("\n{given}|{given}|{taken}|{counted}|{indexes}\n");
+    assert!(seen.contains(&row), "{} after {}, {end}: {seen}, not {row}", second.0, first.0);
+}
+
+/// Runs one in a transaction, and the other meanwhile, which waits for the end of that.
+fn wait_for(bench: &mut Bench, first: (&str, &str), second: (&str, &str), end: &str) {
     let (mut other, mut watcher) = (bench.another(), bench.another());
     bench.run("BEGIN");
     assert_eq!(bench.run(first.0), first.1);
@@ -386,17 +418,4 @@ fn second_waits(first: (&str, &str), second: (&str, &str), end: &str) {
         assert_eq!(bench.run(end), format!("{end}\n"));
         assert_eq!(waiting.join().unwrap(), second.1, "{} after {}", second.0, first.0);
     });
-    let happened =
-        |what: &str| second.0.contains(what) || (end == "COMMIT" && first.0.contains(what));
-    let seen = bench.run(
-        "SELECT has_table_privilege('bob', 't', 'SELECT'), has_column_privilege('bob', 't', 'b', 'UPDATE'), \
-         has_table_privilege('ann', 't', 'INSERT'), reltuples = 2, \
-         (SELECT count(*) FROM pg_index WHERE indrelid = 't'::regclass) FROM pg_class WHERE relname = 't'",
-    );
-    let letter = |is_so: bool| if is_so { 't' } else { 'f' };
-    let (given, taken) = (letter(happened("GRANT")), letter(!happened("REVOKE")));
-    let counted = letter(happened("ANALYZE") || happened("INDEX"));
-    let indexes = 1 + usize::from(happened("INDEX"));
-    let row = format!("\n{given}|{given}|{taken}|{counted}|{indexes}\n");
-    assert!(seen.contains(&row), "{} after {}, {end}: {seen}, not {row}", second.0, first.0);
 }
