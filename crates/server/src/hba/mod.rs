@@ -74,6 +74,10 @@ enum Name {
     All,
     /// The database that has the user's name.
     SameUser,
+    /// The databases that have the name of a role that the user is in.
+    SameRole,
+    /// Who is in this role.
+    In(String),
     /// Nobody: sessions of replication.
     Nobody,
     Is(String),
@@ -139,11 +143,15 @@ impl Rules {
         Rules(rules.into())
     }
 
-    /// What a client has to show.
+    /// What a client has to show. `is_in` says whether the role that it asks for is another, or in that.
     ///
     /// # Errors
-    /// `28000`: no rule is for it, or one that refuses it.
-    pub(crate) fn method(&self, stranger: &Stranger<'_>) -> Result<Method, SqlError> {
+    /// `28000`: no rule is for it, or one that refuses it; those of `is_in`.
+    pub(crate) fn method(
+        &self,
+        stranger: &Stranger<'_>,
+        is_in: &dyn Fn(&str) -> Result<bool, SqlError>,
+    ) -> Result<Method, SqlError> {
         let refused = |why: &str| {
             let Stranger { user, database, .. } = stranger;
             let from = stranger
@@ -156,16 +164,24 @@ impl Rules {
                 format!("{why} {place}"),
             ))
         };
-        match self.0.iter().find(|rule| rule.fits(stranger)).map(|rule| rule.method) {
-            None => refused("no pg_hba.conf entry for"),
-            Some(Method::Reject) => refused("pg_hba.conf rejects connection for"),
-            Some(method) => Ok(method),
+        for rule in self.0.iter() {
+            if rule.fits(stranger, is_in)? {
+                return match rule.method {
+                    Method::Reject => refused("pg_hba.conf rejects connection for"),
+                    method => Ok(method),
+                };
+            }
         }
+        refused("no pg_hba.conf entry for")
     }
 }
 
 impl Rule {
-    fn fits(&self, stranger: &Stranger<'_>) -> bool {
+    fn fits(
+        &self,
+        stranger: &Stranger<'_>,
+        is_in: &dyn Fn(&str) -> Result<bool, SqlError>,
+    ) -> Result<bool, SqlError> {
         let Stranger { user, database, from, is_encrypted } = *stranger;
         let by_way = match (self.way, from) {
             (Way::Local, None) => true,
@@ -174,16 +190,21 @@ impl Rule {
             (Way::Encrypted, Some(_)) => is_encrypted,
             (Way::Open, Some(_)) => !is_encrypted,
         };
+        if !by_way || !from.is_none_or(|(from, to)| self.addresses.have(from.ip(), to)) {
+            return Ok(false);
+        }
         let is = |name: &Name, text: &str| match name {
-            Name::All => true,
-            Name::SameUser => database == user,
-            Name::Nobody => false,
-            Name::Is(name) => name == text,
+            Name::All => Ok(true),
+            Name::SameUser => Ok(database == user),
+            Name::SameRole => is_in(database),
+            Name::In(role) => is_in(role),
+            Name::Nobody => Ok(false),
+            Name::Is(name) => Ok(name == text),
         };
-        by_way
-            && self.databases.iter().any(|name| is(name, database))
-            && self.users.iter().any(|name| is(name, user))
-            && from.is_none_or(|(from, to)| self.addresses.have(from.ip(), to))
+        let any = |names: &[Name], text: &str| {
+            names.iter().try_fold(false, |any, name| Ok::<_, SqlError>(any || is(name, text)?))
+        };
+        Ok(any(&self.databases, database)? && any(&self.users, user)?)
     }
 }
 

@@ -90,7 +90,7 @@ fn database(word: &Word) -> Result<Name, String> {
         Some("all") => Name::All,
         Some("sameuser") => Name::SameUser,
         Some("replication") => Name::Nobody,
-        Some("samerole" | "samegroup") => return Err(unsupported(word)),
+        Some("samerole" | "samegroup") => Name::SameRole,
         Some(file) if file.starts_with('@') => return Err(unsupported(word)),
         _ => Name::Is(word.text.clone()),
     })
@@ -99,7 +99,8 @@ fn database(word: &Word) -> Result<Name, String> {
 fn user(word: &Word) -> Result<Name, String> {
     Ok(match word.keyword() {
         Some("all") => Name::All,
-        Some(more) if more.starts_with(['+', '@']) => return Err(unsupported(word)),
+        Some(file) if file.starts_with('@') => return Err(unsupported(word)),
+        Some(role) if role.starts_with('+') => Name::In(role[1..].to_owned()),
         _ => Name::Is(word.text.clone()),
     })
 }

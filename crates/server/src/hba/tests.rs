@@ -19,7 +19,10 @@ fn over_tcp<'s>(user: &'s str, database: &'s str, from: &str) -> Stranger<'s> {
 }
 
 fn told(rules: &Rules, stranger: &Stranger<'_>) -> String {
-    match rules.method(stranger) {
+    // Everybody called so is in these.
+    let is_in =
+        |role: &str| Ok(stranger.user == role || (stranger.user == "ann" && role == "staff"));
+    match rules.method(stranger, &is_in) {
         Ok(method) => format!("{method:?}"),
         Err(error) => format!("{} {}", error.sqlstate().as_str(), error.message()),
     }
@@ -76,6 +79,21 @@ fn the_first_rule_that_fits_counts() {
 }
 
 #[test]
+fn members_of_roles_are_meant_by_a_plus() {
+    let rules =
+        rules("local samerole +staff trust\nlocal all +staff peer\nlocal all \"+staff\" reject");
+    let by_socket = |user, database| {
+        told(&rules, &Stranger { user, database, from: None, is_encrypted: false })
+    };
+    assert_eq!(by_socket("ann", "staff"), "Trust");
+    assert_eq!(by_socket("ann", "ann"), "Trust");
+    assert_eq!(by_socket("ann", "other"), "Peer");
+    assert_eq!(by_socket("staff", "other"), "Peer");
+    assert!(by_socket("bob", "bob").starts_with("28000 no pg_hba.conf entry"));
+    assert!(by_socket("+staff", "bob").starts_with("28000 pg_hba.conf rejects"));
+}
+
+#[test]
 fn every_length_of_a_net_is_compared_as_far_as_it_goes() {
     for (net, from, fits) in [
         ("0.0.0.0/0", "255.1.2.3", true),
@@ -103,9 +121,8 @@ fn what_cannot_be_understood_is_told_with_its_line() {
         ("local all all peer map=x", "the option \"map=x\" is not supported"),
         ("local all all ldap", "the method \"ldap\" is not supported"),
         ("local,host all all trust", "there is a list where one word belongs"),
-        ("local all +admins trust", "\"+admins\" is not supported"),
+        ("local all @admins trust", "\"@admins\" is not supported"),
         ("local @dbs all trust", "\"@dbs\" is not supported"),
-        ("local samerole all trust", "\"samerole\" is not supported"),
         ("host all all peer", "it ends before the mask"),
         ("host all all ::1/128 peer", "\"peer\" is for local connections only"),
         ("host all all 1.2.3.4/33 trust", "\"1.2.3.4/33\" has no number of bits that it can have"),

@@ -60,7 +60,8 @@ pub(super) fn claim(
         Peer::Remote(address) => Some((address, seat.link.own_address())),
     };
     let stranger = Stranger { user, database, from, is_encrypted: seat.encryption.is_some() };
-    match (seat.worker.shared.rules().method(&stranger)?, seat.peer) {
+    let is_in = |role: &str| Session::is_in(seat.worker.shared.database.cluster(), user, role);
+    match (seat.worker.shared.rules().method(&stranger, &is_in)?, seat.peer) {
         (Method::Trust, _) => Ok(Claim::Granted),
         (Method::Peer, Peer::Local { uid, .. }) => is_run_by(uid, user).map(|()| Claim::Granted),
         (Method::Scram, _) => {

@@ -219,6 +219,18 @@ fn rules_of_a_file_count_and_are_read_again() {
         "FATAL 28000 pg_hba.conf rejects connection for host \"127.0.0.1\", user \"me\", database \"me\", no encryption"
     );
     assert!(there.query("select 1").ends_with("Z I"), "who is in stays");
+    // Who is in a role is as the catalogs say at that moment.
+    there.query("create role staff; create role ann login");
+    write("local all +staff trust\nlocal samerole all trust\n");
+    house.server().reload(&config);
+    let ann = [("user", "ann"), ("database", "postgres")];
+    assert!(house.stranger().try_start(&ann).starts_with("FATAL 28000 no pg_hba.conf entry"));
+    there.query("grant staff to ann");
+    assert!(house.stranger().try_start(&ann).ends_with("Z I"));
+    there.query("revoke staff from ann; create role postgres; grant postgres to ann");
+    assert!(house.stranger().try_start(&ann).ends_with("Z I"));
+    there.query("revoke postgres from ann");
+    assert!(house.stranger().try_start(&ann).starts_with("FATAL 28000 no pg_hba.conf entry"));
     // What can't be understood lets nobody in who was not let in before.
     write("local all all trust\nhost all all all trusted\n");
     house.server().reload(&config);

@@ -6,7 +6,7 @@ use storage::lock::LockMode;
 use storage::txn::Txn;
 
 use crate::catalog::ddl::{SETTINGS_INDEX, settings_of};
-use crate::catalog::rights::{Class, Rights, role_row};
+use crate::catalog::rights::{self, Class, Rights, role_row};
 use crate::catalog::store::{BOOTSTRAP_SUPERUSER, Cluster, Instance, Presence, SessionCatalog};
 use crate::error::{Result, bail, sql_error};
 use crate::password::{self, Verifier};
@@ -92,6 +92,18 @@ fn first_role(
         name: name.into(),
         superuser: found.row.bool("rolsuper"),
     }))
+}
+
+/// Whether a role is another, or a member of that.
+pub(super) fn is_in(cluster: &Cluster, txn: &Txn, member: &str, role: &str) -> Result<bool> {
+    let store = &cluster.shared;
+    let (member, role) = (names::role(store, txn, member)?, names::role(store, txn, role)?);
+    match (member, role) {
+        (Some(member), Some(role)) => {
+            rights::is_in(store, txn, member.row.oid("oid"), role.row.oid("oid"))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// What `pg_authid` keeps of a role's password: a verifier, or why there is none, to the log.

@@ -239,6 +239,14 @@ impl Session {
         briefly(cluster, NOBODY, |txn| password_of(cluster, txn, user))
     }
 
+    /// Whether a role is another, or a member of that, by their names: of roles that are not there nobody is.
+    ///
+    /// # Errors
+    /// Those of reading the catalogs.
+    pub fn is_in(cluster: &Cluster, member: &str, role: &str) -> Result<bool> {
+        briefly(cluster, NOBODY, |txn| admit::is_in(cluster, txn, member, role))
+    }
+
     /// What to make things up from for clients that ask to be somebody who is not there, so that they see no difference: the
     /// same after each start, if the directory's first role has a password.
     ///
