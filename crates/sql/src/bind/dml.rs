@@ -96,6 +96,9 @@ impl Binder<'_, '_> {
             TableKind::View => {
                 bail!(OBJECT_NOT_IN_PREREQUISITE_STATE, "cannot {verb} view \"{}\"", def.name)
             }
+            TableKind::MaterializedView => {
+                bail!(WRONG_OBJECT_TYPE, "cannot change materialized view \"{}\"", def.name)
+            }
             TableKind::Sequence => {
                 bail!(WRONG_OBJECT_TYPE, "cannot change sequence \"{}\"", def.name)
             }

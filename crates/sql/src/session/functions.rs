@@ -599,7 +599,7 @@ fn timing_definition(row: &CatalogRow) -> &'static str {
 
 fn view_definition(b: &Backend, oid: Oid) -> Result<Datum> {
     Ok(match names::table_by_oid(b, oid)? {
-        Some(def) if def.kind == TableKind::View => match &def.view {
+        Some(def) if def.kind.has_query() => match &def.view {
             Some(text) => Datum::text(format!(" {};", text.trim_end_matches(';'))),
             None => Datum::Null,
         },
@@ -656,7 +656,7 @@ fn relation_bytes(b: &Backend, oid: Oid, of: Sized) -> Result<Datum> {
     }
     let Some(table) = names::table_by_oid(b, oid)? else { return Ok(Datum::Null) };
     match table.kind {
-        TableKind::Table | TableKind::Toast => {}
+        TableKind::Table | TableKind::MaterializedView | TableKind::Toast => {}
         TableKind::Sequence => return Ok(Datum::Int8(BLOCK_BYTES)),
         _ => return Ok(Datum::Int8(0)),
     }

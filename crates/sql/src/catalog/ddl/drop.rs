@@ -135,16 +135,15 @@ impl Ddl<'_> {
                 | (ObjectKind::Index, TableKind::Index)
                 | (ObjectKind::Sequence, TableKind::Sequence)
                 | (ObjectKind::View, TableKind::View)
+                | (ObjectKind::MaterializedView, TableKind::MaterializedView)
         );
         if !fits {
-            let (article, right) = match relation.kind {
-                TableKind::Table => ("a", "table"),
-                TableKind::Index => ("an", "index"),
-                TableKind::Sequence => ("a", "sequence"),
-                TableKind::View | TableKind::Virtual | TableKind::Toast => ("a", "view"),
-            };
-            let _ = article;
             let wrong = if word == "index" { "an index" } else { &format!("a {word}") };
+            let right = match relation.kind {
+                TableKind::Toast => TableKind::View.word(),
+                kind => kind.word(),
+            };
+            let article = if right == "index" { "an" } else { "a" };
             return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not {wrong}", relation.name)
                 .with_hint(format!(
                     "Use DROP {} to remove {article} {right}.",

@@ -37,13 +37,14 @@ const NO_ALIASES: &[&str] = &[
     "with",
 ];
 
-/// The query of a CREATE VIEW, written out; `base` is where the statement begins in the text that has the places.
+/// The query of a CREATE VIEW or CREATE MATERIALIZED VIEW, written out; `base` is where the statement begins in the text that has the places.
 ///
 /// # Errors
 /// `0A000` for what can't be written out.
 pub(super) fn written_out(statement: &str, base: usize, record: &Record) -> Result<String> {
     let start = after_as(statement).ok_or_else(|| SqlError::internal("CREATE VIEW has an AS"))?;
-    let mut text = statement[start..].to_owned();
+    let end = before_data(statement).unwrap_or(statement.len());
+    let mut text = statement[start..end].to_owned();
     let mut edits =
         Edits { tokens: tokens(&text), text: &text, base: base + start, all: Vec::new() };
     edits.names(record);
@@ -237,6 +238,23 @@ fn after_as(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Where WITH DATA or WITH NO DATA begins, if the statement ends with it. No query does: WITH and what comes behind it
+/// stand before another one, and no name is WITH but behind AS.
+fn before_data(text: &str) -> Option<usize> {
+    let tokens = tokens(text);
+    let is = |back: usize, word: &str| {
+        let token = tokens.len().checked_sub(back).map(|at| tokens[at]);
+        token.is_some_and(|token| {
+            token.kind == Kind::Word && text[token.start..token.end].eq_ignore_ascii_case(word)
+        })
+    };
+    if !is(1, "data") {
+        return None;
+    }
+    let back = if is(2, "no") { 3 } else { 2 };
+    is(back, "with").then(|| tokens[tokens.len() - back].start)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
