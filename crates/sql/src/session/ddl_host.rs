@@ -57,13 +57,12 @@ impl Backend {
         self.forget_used();
         let query = self.with_catalog(|catalog| {
             let statement = catalog.parse_stored(text)?;
-            catalog.lookup.in_stored_text(true);
-            let query = view_query(catalog, &statement);
-            catalog.lookup.in_stored_text(false);
-            query
+            stored_query(catalog, &statement)
         })?;
         let bound = crate::bind::Statement::Query(query);
-        self.must_be_allowed(&Needs::of(&bound))?;
+        let needs = Needs::of(&bound);
+        self.must_be_allowed(&needs)?;
+        self.must_be_ready_for(&needs)?;
         let plan = plan::plan(&bound, self.indexes()?)?;
         let mut state = State::new(&plan, Vec::new());
         let mut rows = exec::run(&plan.root);
@@ -246,7 +245,9 @@ impl DdlHost for Backend {
             let mut params = Params::none();
             Binder::new(catalog, &mut params).insert_all(table, query)
         })?;
-        self.must_be_allowed(&Needs::of(&bound))?;
+        let needs = Needs::of(&bound);
+        self.must_be_allowed(&needs)?;
+        self.must_be_ready_for(&needs)?;
         let plan = plan::plan(&bound, self.indexes()?)?;
         let mut state = crate::exec::State::new(&plan, Vec::new());
         let plan::node::Node::Modify(modify) = &plan.root else {
@@ -275,7 +276,7 @@ impl DdlHost for Backend {
         self.with_catalog(|catalog| {
             let statement = catalog.parse_stored(text)?;
             catalog.record = Some(Record::default());
-            view_query(catalog, &statement)
+            stored_query(catalog, &statement)
         })
     }
 
@@ -334,6 +335,14 @@ impl DdlHost for Backend {
 /// What a query yields, to be stored.
 fn columns_of(query: &Query) -> Columns {
     query.visible().map(RelColumn::of_target).collect()
+}
+
+/// What a view is of that is there.
+fn stored_query(catalog: &mut Catalog<'_>, statement: &Statement) -> Result<Box<Query>> {
+    catalog.lookup.in_stored_text(true);
+    let query = view_query(catalog, statement);
+    catalog.lookup.in_stored_text(false);
+    query
 }
 
 /// What a view is of.

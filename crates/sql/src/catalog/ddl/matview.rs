@@ -40,6 +40,10 @@ impl Ddl<'_> {
         let used = Used::of(&record);
         self.must_last(create, &bound, &used)?;
         let Some((schema, lasts)) = self.place_as(create)? else { return Ok(CREATED.to_owned()) };
+        if lasts == Persistence::Temporary {
+            let text = "cannot create temporary table within security-restricted operation";
+            bail!(INSUFFICIENT_PRIVILEGE, "{text}");
+        }
         check_access_method(into.access_method.as_deref())?;
         self.check_tablespace_of_relation(into.tablespace.as_deref())?;
         let columns = self.named_columns(create, columns)?;

@@ -40,6 +40,7 @@ mod rights;
 mod role;
 mod schema;
 pub mod sequence;
+mod set_schema;
 mod truncate;
 mod using_index;
 mod validate;
@@ -219,6 +220,9 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
         Statement::Truncate(s) => ddl.truncate(s).map(|()| tag("TRUNCATE TABLE")),
         Statement::Reindex(s) => ddl.reindex(s).map(|()| tag("REINDEX")),
         Statement::Comment(s) => ddl.comment(s).map(|()| tag("COMMENT")),
+        Statement::AlterObjectSchema(s) if set_schema::tag_of(s.kind).is_some() => {
+            ddl.set_schema(s)
+        }
         other => {
             let done = ddl.enum_statement(other).or_else(|| ddl.collation_statement(other));
             return done.or_else(|| ddl.role_statement(other));
