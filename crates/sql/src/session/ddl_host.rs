@@ -62,7 +62,7 @@ impl Backend {
         let bound = crate::bind::Statement::Query(query);
         let needs = Needs::of(&bound);
         self.must_be_allowed(&needs)?;
-        self.must_be_ready_for(&needs)?;
+        self.must_be_ready_to_fill(&needs)?;
         let plan = plan::plan(&bound, self.indexes()?)?;
         let mut state = State::new(&plan, Vec::new());
         let mut rows = exec::run(&plan.root);
@@ -247,7 +247,7 @@ impl DdlHost for Backend {
         })?;
         let needs = Needs::of(&bound);
         self.must_be_allowed(&needs)?;
-        self.must_be_ready_for(&needs)?;
+        self.must_be_ready_to_fill(&needs)?;
         let plan = plan::plan(&bound, self.indexes()?)?;
         let mut state = crate::exec::State::new(&plan, Vec::new());
         let plan::node::Node::Modify(modify) = &plan.root else {

@@ -218,7 +218,7 @@ impl Session {
             local,
             momentary,
             writes: written_as(&bound),
-            unready: Unready::of(&needs),
+            unready: Unready::of(&bound, &needs),
             needs,
             allowed: AtomicU32::new(u32::MAX),
             point,

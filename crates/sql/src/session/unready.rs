@@ -1,7 +1,8 @@
-//! Plans that are allowed, and can't be run: they read a materialized view that has no rows yet, or lock rows of one.
-//! As in PostgreSQL that is said when they are run.
+//! Plans that are allowed, and can't be run: they read a materialized view that has no rows yet, or change or lock rows
+//! of one. As in PostgreSQL that is said when they are run, and after what is not allowed.
 
 use crate::bind::needs::Needs;
+use crate::bind::query::{Cte, CteQuery, Modify, Statement as Bound};
 use crate::catalog::TableKind;
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::acl::Privileges;
@@ -12,7 +13,9 @@ use super::prepare::Planned;
 /// Why a plan can't be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unready {
-    /// It locks rows of the materialized view of that name.
+    /// It changes rows of the materialized view of that name.
+    Changes(Box<str>),
+    /// It locks some of that one.
     Locks(Box<str>),
     /// That one has no rows yet.
     NotPopulated(Box<str>),
@@ -20,7 +23,19 @@ pub enum Unready {
 
 impl Unready {
     /// What keeps a statement with these needs from being run.
-    pub fn of(needs: &Needs) -> Option<Unready> {
+    pub fn of(bound: &Bound, needs: &Needs) -> Option<Unready> {
+        let changed = match bound {
+            Bound::Query(query) => changed_with(&query.ctes),
+            Bound::Modify(modify) => changed_by(modify),
+        };
+        if let Some(view) = changed {
+            return Some(Unready::Changes(view));
+        }
+        Unready::reads(needs)
+    }
+
+    /// Likewise what fills a relation.
+    fn reads(needs: &Needs) -> Option<Unready> {
         let views = needs.tables.iter().map(|need| (&need.table, need.wanted));
         let mut views = views.filter(|(table, _)| table.kind == TableKind::MaterializedView);
         let is_locked = |wanted: Privileges| wanted.has(Privileges::UPDATE);
@@ -33,6 +48,9 @@ impl Unready {
 
     fn error(&self) -> SqlError {
         match self {
+            Unready::Changes(name) => {
+                sql_error!(WRONG_OBJECT_TYPE, "cannot change materialized view \"{name}\"")
+            }
             Unready::Locks(name) => {
                 sql_error!(WRONG_OBJECT_TYPE, "cannot lock rows in materialized view \"{name}\"")
             }
@@ -45,6 +63,21 @@ impl Unready {
     }
 }
 
+/// The materialized view that one of these changes.
+fn changed_with(ctes: &[Cte]) -> Option<Box<str>> {
+    ctes.iter().find_map(|cte| match &cte.query {
+        CteQuery::Modify(modify) => changed_by(modify),
+        _ => None,
+    })
+}
+
+fn changed_by(modify: &Modify) -> Option<Box<str>> {
+    match modify.table.kind {
+        TableKind::MaterializedView => Some(modify.table.name.clone()),
+        _ => changed_with(&modify.ctes),
+    }
+}
+
 impl Backend {
     /// Refuses a plan that can't be run, though it may.
     #[inline]
@@ -52,16 +85,16 @@ impl Backend {
         planned.unready.as_ref().map_or(Ok(()), |unready| Err(unready.error()))
     }
 
-    /// Likewise what is to be planned.
-    pub(super) fn must_be_ready_for(&self, needs: &Needs) -> Result<()> {
-        Unready::of(needs).map_or(Ok(()), |unready| Err(unready.error()))
+    /// Likewise what a relation is to be filled from.
+    pub(super) fn must_be_ready_to_fill(&self, needs: &Needs) -> Result<()> {
+        Unready::reads(needs).map_or(Ok(()), |unready| Err(unready.error()))
     }
 
     /// Refuses what can't even be explained.
     pub(super) fn must_be_explained(&self, planned: &Planned) -> Result<()> {
         match &planned.unready {
-            Some(unready @ Unready::Locks(_)) => Err(unready.error()),
-            _ => Ok(()),
+            None | Some(Unready::NotPopulated(_)) => Ok(()),
+            Some(unready) => Err(unready.error()),
         }
     }
 }

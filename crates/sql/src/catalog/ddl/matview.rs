@@ -91,7 +91,7 @@ impl Ddl<'_> {
         let view = self.view_to_refresh(refresh, mode)?;
         match (refresh.concurrently, refresh.no_data) {
             (true, _) => self.refresh_concurrently(&view),
-            (_, true) => self.empty(&view),
+            (_, true) => self.unpopulate(&view),
             _ => self.fill_anew(&view),
         }
     }
@@ -119,12 +119,10 @@ impl Ddl<'_> {
     }
 
     /// WITH NO DATA: no rows, and none to be read until the next REFRESH.
-    fn empty(&mut self, view: &TableDef) -> Result<()> {
-        self.new_storage(view.oid, view.storage, view.persistence, Rank::HeapPage)?;
+    fn unpopulate(&mut self, view: &TableDef) -> Result<()> {
+        self.empty(view)?;
         self.update_class(view.oid, &[("relispopulated", Datum::Bool(false))])?;
-        self.toast_anew(view)?;
-        self.changed(view.oid)?;
-        self.rebuild_indexes(view.oid)
+        self.changed(view.oid)
     }
 
     /// New storage with the rows that the query has now. As in PostgreSQL whoever comes sees them, also with an older
