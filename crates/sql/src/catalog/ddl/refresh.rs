@@ -11,7 +11,7 @@ use base::Tid;
 use storage::heap::{Freeze, Outcome, RowBuf};
 
 use crate::catalog::TableDef;
-use crate::error::{Result, SqlError, SqlState, sql_error};
+use crate::error::{Result, SqlError, sql_error};
 use crate::exec::spill::{KeySorter, RowReader, RowStore};
 use crate::exec::{Cx, Loader, State};
 use crate::toast;
@@ -56,9 +56,11 @@ impl Ddl<'_> {
         self.insert_missing(view, &missing)
     }
 
+    /// Those that the query's snapshot sees: under REPEATABLE READ there may be others by now, which are left alone.
     fn add_old_rows(&mut self, view: &Arc<TableDef>, sorter: &mut KeySorter) -> Result<()> {
         let mut bytes = Vec::new();
-        let mut rows = TableRows::start(self.host, view)?;
+        let snapshot = self.txn().statement_snapshot();
+        let mut rows = TableRows::start_at(self.host, view, snapshot)?;
         while let Some(row) = rows.next(self.host, view)? {
             bytes.clear();
             view.desc.encode_any(row, &[], &mut bytes);
@@ -151,7 +153,7 @@ impl Ddl<'_> {
         }
         match heap.delete(self.host.txn(), tid, None)? {
             Outcome::Done { .. } => toast::delete(view, self.host.txn(), &large),
-            Outcome::Updated { .. } | Outcome::Deleted => Err(concurrent()),
+            Outcome::Deleted => Err(deleted_meanwhile()),
             other => Err(SqlError::internal(format!("deleting row {tid} ended with {other:?}"))),
         }
     }
@@ -169,12 +171,9 @@ impl Ddl<'_> {
     }
 }
 
-/// `40001`: under REPEATABLE READ somebody else has refreshed the view since the snapshot.
-fn concurrent() -> SqlError {
-    SqlError::new(
-        SqlState::T_R_SERIALIZATION_FAILURE,
-        "could not serialize access due to concurrent update",
-    )
+/// `40001`: somebody else has refreshed the view since the transaction's snapshot.
+fn deleted_meanwhile() -> SqlError {
+    sql_error!(T_R_SERIALIZATION_FAILURE, "could not serialize access due to concurrent delete")
 }
 
 /// Whether no column of an index that tells rows apart is null.
