@@ -449,3 +449,5 @@ drop materialized view base, top cascade;
 drop schema test_matviews_two cascade;
 drop table t cascade;
 drop schema test_matviews cascade;
+select count(*) from pg_rewrite r where not exists (select from pg_class c where c.oid = r.ev_class);
+select count(*) from pg_depend d where classid = 'pg_rewrite'::regclass and objid not in (select oid from pg_rewrite);

@@ -263,7 +263,7 @@ fn materialized_views_come_back_from_dumps() {
             ("select * from zz order by g", "a|2\nb|1"),
             (
                 "select matviewname, matviewowner, ispopulated from pg_matviews order by 1",
-                "aa|postgres|t\nnone|ann|f\nranked|postgres|t\nzz|postgres|t",
+                "aa|me|t\nnone|ann|f\nranked|me|t\nzz|me|t",
             ),
         ] {
             assert_eq!(psql(&server, database, &["-c", query]), rows, "{database}: {query}");

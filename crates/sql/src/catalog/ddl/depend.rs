@@ -46,6 +46,20 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// A materialized view is in a schema: the one thing that it depends on itself, by which those who dump the database
+    /// come to its rule.
+    pub(super) fn depend_on_schema(&mut self, view: Oid, schema: Oid) -> Result<()> {
+        self.forget_owner(view)?;
+        let row = RowBuilder::of("pg_depend")
+            .oid("classid", pg_class())
+            .oid("objid", view)
+            .oid("refclassid", catalog("pg_namespace").oid)
+            .oid("refobjid", schema)
+            .letter("deptype", b'n');
+        self.store().insert(self.txn(), "pg_depend", &row.build())?;
+        Ok(())
+    }
+
     /// A column's default is of the relations that it names: the sequence of a serial column. Who dumps the database
     /// makes them first.
     pub(super) fn depend_on_named(

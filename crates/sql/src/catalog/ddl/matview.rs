@@ -55,6 +55,7 @@ impl Ddl<'_> {
         let (name, lasts) = (&into.relation.name, persistence(lasts));
         self.new_table(oid, name, schema, lasts, &columns, TableKind::MaterializedView)?;
         self.write_query(oid, &text, &used)?;
+        self.depend_on_schema(oid, schema)?;
         let is_populated = ("relispopulated", Datum::Bool(!into.no_data));
         self.update_class(oid, &[("relhasrules", Datum::Bool(true)), is_populated])?;
         if !parameters.is_empty() {

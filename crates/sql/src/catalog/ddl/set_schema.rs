@@ -129,6 +129,9 @@ impl Ddl<'_> {
             self.store().update_columns(self.txn(), "pg_constraint", &found, &changes)?;
         }
         self.update_class(relation.oid, &[("relnamespace", to.clone())])?;
+        if relation.kind == TableKind::MaterializedView {
+            self.depend_on_schema(relation.oid, schema)?;
+        }
         for index in &relation.indexes {
             self.must_be_free_in(schema, &index.name)?;
             self.update_class(index.oid, &[("relnamespace", to.clone())])?;
