@@ -69,14 +69,14 @@ impl Ddl<'_> {
                     WRONG_OBJECT_TYPE,
                     "cannot change schema of index \"{name}\""
                 )
-                .with_hint("Change the schema of the table, instead."));
+                .with_hint("Change the schema of the table instead."));
             }
             TableKind::Toast => {
                 return Err(sql_error!(
                     WRONG_OBJECT_TYPE,
                     "cannot change schema of TOAST table \"{name}\""
                 )
-                .with_hint("Change the schema of the table, instead."));
+                .with_hint("Change the schema of the table instead."));
             }
             TableKind::Sequence => {}
             _ => return Ok(()),
@@ -116,7 +116,11 @@ impl Ddl<'_> {
     fn move_relation(&mut self, relation: &TableDef, schema: Oid) -> Result<()> {
         let to = Datum::Oid(schema);
         if relation.row_type.is_valid() {
-            self.row_type_is_new(schema, &relation.name)?;
+            let name = &relation.name;
+            if self.catalog.type_in(self.txn(), schema, name)?.is_some() {
+                let schema = self.store().schema_name(self.txn(), schema)?;
+                bail!(DUPLICATE_OBJECT, "type \"{name}\" already exists in schema \"{schema}\"");
+            }
             let key = [Datum::Oid(relation.row_type.oid())];
             let (txn, store) = (self.txn(), self.store());
             if let Some(found) = store.find_one(txn, "pg_type", "pg_type_oid_index", &key)? {
