@@ -59,6 +59,7 @@ impl Backend {
             let statement = catalog.parse_stored(text)?;
             stored_query(catalog, &statement)
         })?;
+        must_still_fit(view, &query)?;
         let bound = crate::bind::Statement::Query(query);
         let needs = Needs::of(&bound);
         self.must_be_allowed(&needs)?;
@@ -330,6 +331,23 @@ impl DdlHost for Backend {
             }
         })
     }
+}
+
+/// An error where a materialized view's query yields other types than the view was made for: that of a later version of
+/// the system may.
+fn must_still_fit(view: &TableDef, query: &Query) -> Result<()> {
+    let own = view.columns.iter().map(|column| column.ty.id);
+    let now = query.visible().map(|target| target.expr.ty().id);
+    // Literals without a type were made texts.
+    let now = now.map(|id| if id == TypeId::UNKNOWN { TypeId::TEXT } else { id });
+    if own.eq(now) {
+        return Ok(());
+    }
+    bail!(
+        DATATYPE_MISMATCH,
+        "the query of materialized view \"{}\" has other columns than the view",
+        view.name
+    )
 }
 
 /// What a query yields, to be stored.

@@ -43,8 +43,7 @@ const NO_ALIASES: &[&str] = &[
 /// `0A000` for what can't be written out.
 pub(super) fn written_out(statement: &str, base: usize, record: &Record) -> Result<String> {
     let start = after_as(statement).ok_or_else(|| SqlError::internal("CREATE VIEW has an AS"))?;
-    let end = before_data(statement).unwrap_or(statement.len());
-    let mut text = statement[start..end].to_owned();
+    let mut text = statement[start..end_of_query(statement)].to_owned();
     let mut edits =
         Edits { tokens: tokens(&text), text: &text, base: base + start, all: Vec::new() };
     edits.names(record);
@@ -240,9 +239,10 @@ fn after_as(text: &str) -> Option<usize> {
     None
 }
 
-/// Where WITH DATA or WITH NO DATA begins, if the statement ends with it. No query does: WITH and what comes behind it
-/// stand before another one, and no name is WITH but behind AS.
-fn before_data(text: &str) -> Option<usize> {
+/// Where the query ends: behind its last token, as what comes behind it when it is shown must not come into a comment;
+/// and before WITH DATA and WITH NO DATA. No query ends with these: WITH and what comes behind it stand before another
+/// one, and no name is WITH but behind AS.
+fn end_of_query(text: &str) -> usize {
     let tokens = tokens(text);
     let is = |back: usize, word: &str| {
         let token = tokens.len().checked_sub(back).map(|at| tokens[at]);
@@ -250,11 +250,9 @@ fn before_data(text: &str) -> Option<usize> {
             token.kind == Kind::Word && text[token.start..token.end].eq_ignore_ascii_case(word)
         })
     };
-    if !is(1, "data") {
-        return None;
-    }
     let back = if is(2, "no") { 3 } else { 2 };
-    is(back, "with").then(|| tokens[tokens.len() - back].start)
+    let behind = if is(1, "data") && is(back, "with") { back } else { 0 };
+    tokens.get(tokens.len() - behind - 1).map_or(text.len(), |token| token.end)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
