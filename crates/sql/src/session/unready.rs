@@ -1,7 +1,7 @@
 //! Plans that are allowed, and can't be run: they read a materialized view that has no rows yet, or change or lock rows
 //! of one. As in PostgreSQL that is said when they are run, and after what is not allowed.
 
-use crate::bind::needs::Needs;
+use crate::bind::needs::{Need, Needs};
 use crate::bind::query::{Cte, CteQuery, Modify, Statement as Bound};
 use crate::catalog::TableKind;
 use crate::error::{Result, SqlError, sql_error};
@@ -36,14 +36,15 @@ impl Unready {
 
     /// Likewise what fills a relation.
     fn reads(needs: &Needs) -> Option<Unready> {
-        let views = needs.tables.iter().map(|need| (&need.table, need.wanted));
-        let mut views = views.filter(|(table, _)| table.kind == TableKind::MaterializedView);
-        let is_locked = |wanted: Privileges| wanted.has(Privileges::UPDATE);
-        if let Some((view, _)) = views.clone().find(|(_, wanted)| is_locked(*wanted)) {
-            return Some(Unready::Locks(view.name.clone()));
+        let is_view = |need: &&Need| need.table.kind == TableKind::MaterializedView;
+        let mut views = needs.tables.iter().filter(is_view);
+        if let Some(locked) = views.find(|need| need.wanted.has(Privileges::UPDATE)) {
+            return Some(Unready::Locks(locked.table.name.clone()));
         }
-        let empty = views.find(|(view, _)| !view.populated);
-        empty.map(|(view, _)| Unready::NotPopulated(view.name.clone()))
+        let read = needs.tables.iter().filter(|need| need.is_run);
+        let mut read = read.map(|need| &need.table);
+        let empty = read.find(|table| !table.populated);
+        empty.map(|view| Unready::NotPopulated(view.name.clone()))
     }
 
     fn error(&self) -> SqlError {

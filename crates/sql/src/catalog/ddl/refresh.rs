@@ -183,8 +183,8 @@ fn has_key(view: &TableDef, row: &[Datum]) -> bool {
     columns.all(|index| index.key_columns().flatten().all(is_whole))
 }
 
-/// Rows without a key are told apart by nothing, and paired off; of those with one the view has one at most, which stands
-/// for all that the query has.
+/// Rows without a key are told apart by nothing, and paired off; of those with one the view has one at most, which
+/// stands for all that the query has.
 fn fate_of(equal: &Equal, has_key: bool) -> Fate {
     let kept = equal.old.len().min(usize::try_from(equal.new).unwrap_or(usize::MAX));
     let inserted = match has_key && kept > 0 {

@@ -31,7 +31,7 @@ fn a_concurrent_refresh_with_little_memory_finds_what_one_with_much_finds() {
     run(s, "CREATE TABLE t (a int PRIMARY KEY, b text, c numeric)");
     run(
         s,
-        "INSERT INTO t SELECT i, repeat(md5(i::text), 1 + i % 5), i % 7 FROM generate_series(1, 20000) i",
+        "INSERT INTO t SELECT i, repeat(md5(i::text), 1 + i % 5), i % 7 FROM generate_series(1, 8000) i",
     );
     run(s, "CREATE MATERIALIZED VIEW m AS SELECT * FROM t");
     run(
@@ -41,8 +41,8 @@ fn a_concurrent_refresh_with_little_memory_finds_what_one_with_much_finds() {
     run(s, "SET maintenance_work_mem = '1MB'; SET work_mem = '64kB'");
     for change in [
         "UPDATE t SET c = c + 1 WHERE a % 10 = 0",
-        "DELETE FROM t WHERE a > 15000",
-        "INSERT INTO t SELECT i, NULL, 0 FROM generate_series(15001, 30000) i",
+        "DELETE FROM t WHERE a > 6000",
+        "INSERT INTO t SELECT i, NULL, 0 FROM generate_series(6001, 12000) i",
         "UPDATE t SET a = -a",
         "SELECT 1",
         "DELETE FROM t",
@@ -132,6 +132,61 @@ fn nobody_copies_into_one() {
     assert_eq!(refused, "42809: cannot copy to materialized view \"m\"\n");
 }
 
+/// A statement by the extended protocol: what it tells.
+fn extended(s: &mut Session, text: &str, params: &[&str]) -> String {
+    let params: Vec<Option<&[u8]>> = params.iter().map(|param| Some(param.as_bytes())).collect();
+    let mut client = Recorder::default();
+    let done = s
+        .parse("", text, &[])
+        .and_then(|_| s.bind("", "", &params, &Formats::default(), Formats::default()))
+        .and_then(|_| s.execute("", 0, &mut client).map(drop));
+    if let Err(error) = done.and_then(|()| s.sync().map(drop)) {
+        s.fail(&error);
+        client.out.push_str(&shown(&error));
+        s.sync().unwrap();
+    }
+    client.out
+}
+
+#[test]
+fn parameters_belong_to_no_query_that_is_kept() {
+    let mut bench = Bench::new();
+    let s = &mut bench.session;
+    assert_eq!(extended(s, "CREATE MATERIALIZED VIEW m AS SELECT 1 AS a", &[]), "SELECT 1\n");
+    assert_eq!(extended(s, "REFRESH MATERIALIZED VIEW m", &[]), "REFRESH MATERIALIZED VIEW\n");
+    assert_eq!(extended(s, "SELECT * FROM m", &[]), "1\nSELECT 1\n");
+    assert_eq!(
+        extended(s, "CREATE MATERIALIZED VIEW n AS SELECT $1::int AS a", &["1"]),
+        "0A000: materialized views may not be defined using bound parameters\n"
+    );
+}
+
+#[test]
+fn one_transaction_makes_fills_and_drops_it() {
+    let mut bench = Bench::new();
+    let s = &mut bench.session;
+    run(s, "CREATE TABLE t (a int); INSERT INTO t VALUES (1)");
+    for end in ["ROLLBACK", "COMMIT"] {
+        run(s, "BEGIN; CREATE MATERIALIZED VIEW m AS SELECT a FROM t WITH NO DATA");
+        run(
+            s,
+            "CREATE UNIQUE INDEX m_a ON m (a); REFRESH MATERIALIZED VIEW m; INSERT INTO t VALUES (2)",
+        );
+        run(s, "SAVEPOINT s; REFRESH MATERIALIZED VIEW CONCURRENTLY m; ROLLBACK TO s");
+        assert_eq!(run(s, "SELECT a FROM m"), "[a]\n1\nSELECT 1\n");
+        run(
+            s,
+            "REFRESH MATERIALIZED VIEW CONCURRENTLY m; SAVEPOINT s; REFRESH MATERIALIZED VIEW m",
+        );
+        run(s, "DROP MATERIALIZED VIEW m; ROLLBACK TO s");
+        assert_eq!(run(s, "SELECT a FROM m ORDER BY a"), "[a]\n1\n2\nSELECT 2\n");
+        run(s, end);
+    }
+    assert_eq!(run(s, "SELECT a FROM m WHERE a = 2"), "[a]\n2\nSELECT 1\n");
+    run(s, "INSERT INTO t VALUES (3); REFRESH MATERIALIZED VIEW CONCURRENTLY m");
+    assert_eq!(run(s, "SELECT a FROM m WHERE a > 1"), "[a]\n2\n3\nSELECT 2\n");
+}
+
 fn enter_under_the_view_itself(s: &mut Session, view: &str) {
     let backend = &s.backend;
     backend.txn.begin(Isolation::ReadCommitted);
@@ -219,8 +274,8 @@ fn refresh_and_refresh(disk: &SimDisk) -> Vec<Done> {
     done
 }
 
-/// Opens what a crash left: the view is as it was before or after, its indexes agree with it, no file belongs to nothing,
-/// and it can be refreshed.
+/// Opens what a crash left: the view is as it was before or after, its indexes agree with it, no file belongs to
+/// nothing, and it can be refreshed.
 fn verify(disk: &SimDisk, before: i64, after: i64) {
     let engine = Engine::open(&small(), &env(disk)).unwrap();
     let cluster = Cluster::open(&engine).unwrap();
