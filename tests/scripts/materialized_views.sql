@@ -49,7 +49,7 @@ create materialized view opts using heap with (fillfactor = 70, autovacuum_enabl
   as with recursive r(i) as (select 1 union all select i + 1 from r where i < 5) select i from r order by i desc
   with data;
 select * from opts;
-select reloptions from pg_class where relname = 'opts';
+select reloptions from pg_class where oid = 'opts'::regclass;
 -- What none can be of.
 create materialized view bad as with x as (insert into t values (9) returning *) select * from x;
 create materialized view bad as with x as (delete from t returning *) select * from x with no data;
@@ -223,7 +223,7 @@ create index many_v on many using hash (v);
 create table liked (like many including all);
 \d liked
 analyze many;
-select reltuples, relpages > 0 as pages from pg_class where relname = 'many';
+select reltuples, relpages > 0 as pages from pg_class where oid = 'many'::regclass;
 select attname, n_distinct from pg_stats where schemaname = 'test_matviews' and tablename = 'many' order by 1;
 vacuum many;
 explain (costs off) select i from many where i between 10 and 12;
@@ -251,7 +251,7 @@ alter table many add constraint u unique using index many_i;
 create table refers (a int references many (i));
 create index on looked (key);
 refresh materialized view many with no data;
-select relname, relispopulated, reltuples, relpages from pg_class where relname like 'many%' order by 1;
+select relname, relispopulated, reltuples, relpages from pg_class where relnamespace = 'test_matviews'::regnamespace and relname like 'many%' order by 1;
 -- ALTER.
 create materialized view moved as select id as a, g as b from t;
 create index moved_b on moved (b);
@@ -283,7 +283,7 @@ alter view moving set schema test_matviews_two;
 alter materialized view moving set (fillfactor = 50, autovacuum_enabled = false);
 alter materialized view moving reset (autovacuum_enabled);
 alter materialized view moving set (nosuch = 1);
-select reloptions from pg_class where relname = 'moving';
+select reloptions from pg_class where oid = 'moving'::regclass;
 alter materialized view moving alter column a set statistics 42;
 alter materialized view moving alter bb set storage plain;
 alter materialized view moving alter column a set (n_distinct = 3);
@@ -335,7 +335,7 @@ select matviewname, matviewowner, tablespace, hasindexes, ispopulated from pg_ma
   where schemaname = 'test_matviews' order by 1;
 select viewname from pg_views where schemaname = 'test_matviews' order by 1;
 select tablename from pg_tables where schemaname = 'test_matviews' order by 1;
-select tablename, indexname from pg_indexes where tablename in ('many', 'moving') order by 1, 2;
+select tablename, indexname from pg_indexes where schemaname = 'test_matviews' and tablename in ('many', 'moving') order by 1, 2;
 select rulename, ev_class::regclass, ev_type, is_instead from pg_rewrite
   where ev_class in ('moving'::regclass, 'looked'::regclass) order by 2;
 select distinct classid::regclass, refclassid::regclass, refobjid::regclass, deptype from pg_depend
@@ -410,7 +410,7 @@ grant select on all tables in schema test_matviews to matview_reader;
 select has_table_privilege('matview_reader', 'sums', 'select');
 alter default privileges in schema test_matviews grant select on tables to matview_reader;
 create materialized view defaulted as select 1 as a;
-select relacl from pg_class where relname = 'defaulted';
+select relacl from pg_class where oid = 'defaulted'::regclass;
 alter default privileges in schema test_matviews revoke select on tables from matview_reader;
 alter materialized view owned owner to nosuch;
 alter table owned owner to matview_owner;
