@@ -233,6 +233,9 @@ fn materialized_views_come_back_from_dumps() {
          alter materialized view aa rename column twice to doubled; \
          alter materialized view aa alter name set statistics 7; \
          create view last (a, b) as select doubled, 1 from aa; \
+         create view keyed as select id, g, count(*) from t group by id; \
+         create materialized view by_key as select id, g from t group by id; \
+         create view past as select by_key.g from by_key join keyed using (id); \
          comment on materialized view aa is 'some'; comment on column aa.name is 'what''s named'; \
          grant select on zz to ann; grant select on t to ann; grant create on schema other to ann; \
          alter materialized view other.none owner to ann",
@@ -244,7 +247,7 @@ fn materialized_views_come_back_from_dumps() {
     };
     let first = dump("postgres");
     let refreshed = first.lines().filter(|line| line.starts_with("REFRESH")).collect::<Vec<_>>();
-    let wanted = ["public.zz", "public.aa", "other.ranked"];
+    let wanted = ["public.zz", "public.aa", "other.ranked", "public.by_key"];
     assert_eq!(refreshed, wanted.map(|view| format!("REFRESH MATERIALIZED VIEW {view};")));
     let file = server.data().parent().unwrap().join("dump.sql");
     std::fs::write(&file, &first).unwrap();
@@ -261,9 +264,10 @@ fn materialized_views_come_back_from_dumps() {
             ("select * from last order by a", "aa|1\nbb|1"),
             ("select * from other.ranked order by n", "1|a\n2|b"),
             ("select * from zz order by g", "a|2\nb|1"),
+            ("select * from past order by g", "a\na\nb"),
             (
                 "select matviewname, matviewowner, ispopulated from pg_matviews order by 1",
-                "aa|me|t\nnone|ann|f\nranked|me|t\nzz|me|t",
+                "aa|me|t\nby_key|me|t\nnone|ann|f\nranked|me|t\nzz|me|t",
             ),
         ] {
             assert_eq!(psql(&server, database, &["-c", query]), rows, "{database}: {query}");

@@ -145,7 +145,7 @@ fn materialized_views_are_looked_at_with_their_indexes() {
     let after = counted(&[
         "insert into t select g, repeat(md5(g::text), 100) from generate_series(1, 300) g",
         "create materialized view m as select * from t",
-        "create unique index on m (a); create index on m (lower(b)) where a > 7",
+        "create unique index on m (a); create index on m (md5(b)) where a > 7",
         "delete from t where a < 100; refresh materialized view m",
         "update t set b = 'x' where a < 200; refresh materialized view concurrently m",
     ]);
