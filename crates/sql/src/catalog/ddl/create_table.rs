@@ -228,7 +228,8 @@ impl Ddl<'_> {
         self.update_class(oid, &[("reloptions", parameters_value(lines))])
     }
 
-    /// Where CREATE TABLE AS, or CREATE MATERIALIZED VIEW, makes its table; `None`: there is one of that name, and that is all right.
+    /// Where CREATE TABLE AS, or CREATE MATERIALIZED VIEW, makes its table; `None`: there is one of that name, and that is
+    /// all right.
     ///
     /// # Errors
     /// `42P07` if it is not.
