@@ -147,7 +147,7 @@ fn relation(
     report: &mut Report,
 ) {
     let looked_at = match def.kind {
-        TableKind::Table => {
+        TableKind::Table | TableKind::MaterializedView => {
             checked.tables += 1;
             checked.indexes += def.indexes.len() as u64;
             let structures = match verifier {

@@ -92,7 +92,8 @@ impl Binder<'_, '_> {
             ));
         };
         match def.kind {
-            TableKind::Table => {}
+            // Whether rows of a materialized view may be changed is said when the plan is run.
+            TableKind::Table | TableKind::MaterializedView => {}
             TableKind::View => {
                 bail!(OBJECT_NOT_IN_PREREQUISITE_STATE, "cannot {verb} view \"{}\"", def.name)
             }

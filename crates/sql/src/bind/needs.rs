@@ -30,6 +30,8 @@ pub struct Need {
     /// The role whose rights count; `None`: the session's current one.
     pub by: Option<Oid>,
     pub wanted: Privileges,
+    /// It is not in a WITH query that nobody reads, which is not run.
+    pub is_run: bool,
     pub selected: Columns,
     /// From 0.
     pub inserted: Vec<u16>,
@@ -79,6 +81,8 @@ struct Finder {
     /// By query level, outermost first, and range-table entry: which need is a table's.
     levels: Vec<Vec<Option<usize>>>,
     by: Option<Oid>,
+    /// In a WITH query that nobody reads.
+    is_idle: bool,
 }
 
 impl Finder {
@@ -86,7 +90,8 @@ impl Finder {
         let selected = Columns::default();
         let (table, by) = (table.clone(), self.by);
         let (inserted, updated) = (Vec::new(), Vec::new());
-        self.needs.tables.push(Need { table, by, wanted, selected, inserted, updated });
+        let is_run = !self.is_idle;
+        self.needs.tables.push(Need { table, by, wanted, is_run, selected, inserted, updated });
         self.needs.tables.len() - 1
     }
 
@@ -142,6 +147,8 @@ impl Finder {
     }
 
     fn cte(&mut self, cte: &Cte) {
+        let before = self.is_idle;
+        self.is_idle |= cte.references == 0 && !matches!(cte.query, CteQuery::Modify(_));
         match &cte.query {
             CteQuery::Plain(query) => self.query(query),
             CteQuery::Recursive { first, again, .. } => {
@@ -150,6 +157,7 @@ impl Finder {
             }
             CteQuery::Modify(modify) => self.modify(modify),
         }
+        self.is_idle = before;
     }
 
     fn modify(&mut self, modify: &Modify) {

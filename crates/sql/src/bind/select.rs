@@ -48,8 +48,9 @@ impl Binder<'_, '_> {
     }
 
     fn core(&mut self, select: &Select, core: &SelectCore, resolve: bool) -> Result<Query> {
-        if core.into.is_some() {
-            bail!(SYNTAX_ERROR, "SELECT ... INTO is not allowed here");
+        if let Some(into) = &core.into {
+            let refusal = sql_error!(SYNTAX_ERROR, "SELECT ... INTO is not allowed here");
+            return Err(at(refusal, into.relation.loc));
         }
         let mut query = Query { from: self.bind_from(&core.from)?, ..Query::default() };
         self.window_names(&core.windows)?;

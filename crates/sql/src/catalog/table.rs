@@ -30,11 +30,33 @@ pub enum TableKind {
     Index,
     Sequence,
     View,
+    MaterializedView,
     /// Rows made from memory when they are read.
     Virtual,
 }
 
 impl TableKind {
+    /// Whether it has rows of its own, and may have indexes.
+    pub fn is_heap(self) -> bool {
+        matches!(self, TableKind::Table | TableKind::MaterializedView)
+    }
+
+    /// Whether it is a query that has a name.
+    pub fn has_query(self) -> bool {
+        matches!(self, TableKind::View | TableKind::MaterializedView)
+    }
+
+    /// As messages call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            TableKind::Table | TableKind::Toast => "table",
+            TableKind::Index => "index",
+            TableKind::Sequence => "sequence",
+            TableKind::View | TableKind::Virtual => "view",
+            TableKind::MaterializedView => "materialized view",
+        }
+    }
+
     /// The detail of an error about a relation that something can't be done with.
     pub fn not_supported(self) -> String {
         let kinds = match self {
@@ -43,12 +65,13 @@ impl TableKind {
             TableKind::Index => "indexes",
             TableKind::Sequence => "sequences",
             TableKind::View | TableKind::Virtual => "views",
+            TableKind::MaterializedView => "materialized views",
         };
         format!("This operation is not supported for {kinds}.")
     }
 }
 
-/// A table, view, sequence, or an index seen as a relation.
+/// A table, a view of either kind, a sequence, or an index seen as a relation.
 #[derive(Debug)]
 pub struct TableDef {
     pub oid: Oid,
@@ -70,8 +93,10 @@ pub struct TableDef {
     pub indexes: Vec<Arc<IndexDef>>,
     pub checks: Vec<CheckDef>,
     pub foreign: ForeignKeys,
-    /// A view's query, or empty.
+    /// The query of a view or a materialized view, or empty.
     pub view: Option<Box<str>>,
+    /// Its rows are there to be read: not those of a materialized view that was never refreshed.
+    pub populated: bool,
     /// Storage parameters, as in `pg_class.reloptions`.
     pub parameters: Vec<String>,
     /// Where the rows are (zero: nowhere).

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::bind::query::{JoinTree, Query};
 use crate::bind::tree::{Column, Expr, Slot, SortExpr};
 use crate::bind::walk;
-use crate::catalog::{AccessMethod, IndexDef, TableDef, TableKind};
+use crate::catalog::{AccessMethod, IndexDef, TableDef};
 use crate::error::Result;
 
 use super::access::{Outer, Planned, QueryCx, WantedKey, WantedOrder, column_of, tid_conditions};
@@ -65,7 +65,7 @@ impl Planner {
             outputs: outputs_of(&layout),
             layout,
         };
-        if table.kind != TableKind::Table {
+        if !table.kind.is_heap() {
             return self.planned(&mut scan, &Way::Seq, outer, rows);
         }
         if let Some((tids, rest)) = tid_conditions(rel, &conditions) {

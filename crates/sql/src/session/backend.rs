@@ -382,6 +382,7 @@ impl Backend {
             foreign: ForeignKeys::default(),
             parameters: Vec::new(),
             view: Some(view.query.into()),
+            populated: true,
             storage: base::RelId(0),
             stored_rows: -1.0,
             stored_blocks: 0,

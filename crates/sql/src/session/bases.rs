@@ -204,8 +204,9 @@ fn base_of(b: &mut Backend, relation: &Arc<TableDef>, at: TimestampTz) -> Result
 /// start, their indexes, and sequences.
 fn used_relations(b: &mut Backend) -> Result<Vec<Arc<TableDef>>> {
     let store = &b.instance.store;
-    let rows = store
-        .scan(&b.txn, "pg_class", |row| matches!(row.letter("relkind"), b'r' | b't' | b'S'))?;
+    let rows = store.scan(&b.txn, "pg_class", |row| {
+        matches!(row.letter("relkind"), b'r' | b'm' | b't' | b'S')
+    })?;
     let mut used = Vec::new();
     for found in rows {
         let Some(relation) = names::table_by_oid(b, found.row.oid("oid"))? else { continue };

@@ -74,6 +74,7 @@ fn kind(kind: ObjectKind) -> &'static str {
 fn always_called(statement: &Statement) -> &'static str {
     match statement {
         Statement::CreateTable(_) => "CREATE TABLE",
+        Statement::CreateTableAs(create) if create.materialized_view => "CREATE MATERIALIZED VIEW",
         Statement::CreateTableAs(_) => "CREATE TABLE AS",
         Statement::CreateIndex(_) => "CREATE INDEX",
         Statement::Reindex(_) => "REINDEX",

@@ -8,12 +8,12 @@ use storage::lock::{LockMode, LockScope, LockTag, SessionId, WaitPolicy};
 use storage::txn::Txn;
 use syntax::ast::{CreateIndex, DropObjects, Reindex, ReindexTarget, Statement};
 
+use crate::catalog::TableDef;
 use crate::catalog::ddl::DdlHost as _;
 use crate::catalog::ddl::concurrent::{self, Beside};
 use crate::catalog::ddl::reindex::{self, ReindexOptions};
 use crate::catalog::rights::{Class, DATABASE_OWNER, not_owner};
 use crate::catalog::store::building::{Building, Command, Phase};
-use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::types::Oid;
 
@@ -156,7 +156,7 @@ impl Session {
         let store = &self.backend.instance.store;
         let classes = store.scan(&self.backend.txn, "pg_class", |row| {
             let namespace = row.oid("relnamespace");
-            row.letter("relkind") == b'r'
+            matches!(row.letter("relkind"), b'r' | b'm')
                 && row.oid("oid") >= crate::catalog::FIRST_USER_OID
                 && schema.is_none_or(|schema| namespace == schema)
                 && (row.letter("relpersistence") != b't' || Some(namespace) == temporary)
@@ -179,7 +179,7 @@ impl Session {
         backend.catalog.lock(&backend.txn, oid, mode)?;
         // It may have been dropped meanwhile.
         let table = backend.txn.briefly(|| backend.catalog.table(&backend.txn, oid))?;
-        let Some(table) = table.filter(|table| table.kind == TableKind::Table) else {
+        let Some(table) = table.filter(|table| table.kind.is_heap()) else {
             return Ok(());
         };
         if beside {

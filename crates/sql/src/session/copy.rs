@@ -187,6 +187,15 @@ impl Session {
                         "Try the COPY (SELECT ...) TO variant."
                     }))
             }
+            TableKind::MaterializedView => {
+                let name = &table.name;
+                let refusal =
+                    sql_error!(WRONG_OBJECT_TYPE, "cannot {way} materialized view \"{name}\"");
+                Err(match write {
+                    true => refusal,
+                    false => refusal.with_hint("Try the COPY (SELECT ...) TO variant."),
+                })
+            }
             TableKind::Sequence => {
                 bail!(WRONG_OBJECT_TYPE, "cannot copy {verb} sequence \"{}\"", table.name)
             }

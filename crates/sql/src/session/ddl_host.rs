@@ -7,10 +7,10 @@ use storage::txn::TxnState;
 use syntax::ast::{self, OnCommit, Statement, TypeName};
 
 use crate::bind::needs::Needs;
-use crate::bind::query::{CteQuery, Query, RelColumn};
+use crate::bind::query::{Query, RelColumn};
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate};
 use crate::catalog::ddl::{
-    Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
+    Columns, DdlHost, Stored, Taking, empty_temporary_schema, temporary_schema_name,
 };
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::rights::{Class, no_privilege};
@@ -19,13 +19,14 @@ use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{BOOTSTRAP_SUPERUSER, SearchPath, SessionCatalog};
 use crate::catalog::{Catalog, Record, TableDef};
 use crate::error::{Result, SqlError, bail};
-use crate::exec::{Cx, Loader, State};
+use crate::exec::{self, Cx, Loader, State};
 use crate::func::CastUse;
 use crate::plan;
 use crate::types::{Collation, Datum, Oid, TypeId, TypeMod, input};
 
 use super::backend::{Backend, Executed, New};
 use super::client::Field;
+use super::identity::Role;
 use super::portal::Run;
 
 impl Backend {
@@ -46,6 +47,41 @@ impl Backend {
             self.txn.next_command()?;
         }
         Ok(count)
+    }
+}
+
+impl Backend {
+    /// Runs a view's query, and hands out its rows.
+    fn hand_out(&mut self, view: &TableDef, take: Taking<'_>) -> Result<()> {
+        let text = view.view.as_deref().unwrap_or_default();
+        self.forget_used();
+        let query = self.with_catalog(|catalog| {
+            let statement = catalog.parse_stored(text)?;
+            stored_query(catalog, &statement)
+        })?;
+        must_still_fit(view, &query)?;
+        let bound = crate::bind::Statement::Query(query);
+        let needs = Needs::of(&bound);
+        self.must_be_allowed(&needs)?;
+        self.must_be_ready_to_fill(&needs)?;
+        let plan = plan::plan(&bound, self.indexes()?)?;
+        let mut state = State::new(&plan, Vec::new());
+        let mut rows = exec::run(&plan.root);
+        let snapshot = self.txn.statement_snapshot();
+        let mut count: u64 = 0;
+        loop {
+            self.snapshot = snapshot;
+            let mut cx = Cx { state: &mut state, host: self };
+            if !rows.next(&mut cx)? {
+                return Ok(());
+            }
+            count += 1;
+            if count.is_multiple_of(64) {
+                base::park::checkpoint();
+                base::interrupt::check().map_err(crate::error::interrupted)?;
+            }
+            take(self, rows.row())?;
+        }
     }
 }
 
@@ -210,7 +246,9 @@ impl DdlHost for Backend {
             let mut params = Params::none();
             Binder::new(catalog, &mut params).insert_all(table, query)
         })?;
-        self.must_be_allowed(&Needs::of(&bound))?;
+        let needs = Needs::of(&bound);
+        self.must_be_allowed(&needs)?;
+        self.must_be_ready_to_fill(&needs)?;
         let plan = plan::plan(&bound, self.indexes()?)?;
         let mut state = crate::exec::State::new(&plan, Vec::new());
         let plan::node::Node::Modify(modify) = &plan.root else {
@@ -224,12 +262,22 @@ impl DdlHost for Backend {
         Ok(count)
     }
 
+    fn each_row_of(&mut self, view: &TableDef, take: Taking<'_>) -> Result<()> {
+        let rights = self.catalog.rights_of(&self.txn, view.owner)?;
+        let owner =
+            Role { oid: view.owner, name: (*rights.name).into(), superuser: rights.superuser };
+        let before = self.values.act_as(Some(owner));
+        let done = self.hand_out(view, take);
+        self.values.act_as(before);
+        done
+    }
+
     fn view_query(&mut self, view: &TableDef) -> Result<Box<Query>> {
         let text = view.view.as_deref().unwrap_or_default();
         self.with_catalog(|catalog| {
             let statement = catalog.parse_stored(text)?;
             catalog.record = Some(Record::default());
-            view_query(catalog, &statement)
+            stored_query(catalog, &statement)
         })
     }
 
@@ -237,12 +285,6 @@ impl DdlHost for Backend {
         self.with_catalog(|catalog| {
             catalog.record = Some(Record::default());
             let query = view_query(catalog, query)?;
-            if query.ctes.iter().any(|cte| matches!(cte.query, CteQuery::Modify(_))) {
-                bail!(
-                    FEATURE_NOT_SUPPORTED,
-                    "views must not contain data-modifying statements in WITH"
-                );
-            }
             let columns = columns_of(&query);
             Ok((query, columns, catalog.record.take().unwrap_or_default()))
         })
@@ -291,9 +333,34 @@ impl DdlHost for Backend {
     }
 }
 
+/// An error where a materialized view's query yields other types than the view was made for: that of a later version of
+/// the system may.
+fn must_still_fit(view: &TableDef, query: &Query) -> Result<()> {
+    let own = view.columns.iter().map(|column| column.ty.id);
+    let now = query.visible().map(|target| target.expr.ty().id);
+    // Literals without a type were made texts.
+    let now = now.map(|id| if id == TypeId::UNKNOWN { TypeId::TEXT } else { id });
+    if own.eq(now) {
+        return Ok(());
+    }
+    bail!(
+        DATATYPE_MISMATCH,
+        "the query of materialized view \"{}\" has other columns than the view",
+        view.name
+    )
+}
+
 /// What a query yields, to be stored.
 fn columns_of(query: &Query) -> Columns {
     query.visible().map(RelColumn::of_target).collect()
+}
+
+/// What a view is of that is there.
+fn stored_query(catalog: &mut Catalog<'_>, statement: &Statement) -> Result<Box<Query>> {
+    catalog.lookup.in_stored_text(true);
+    let query = view_query(catalog, statement);
+    catalog.lookup.in_stored_text(false);
+    query
 }
 
 /// What a view is of.

@@ -1,5 +1,10 @@
-//! Functions as statements and in parts: `pg_get_functiondef` and its kin. All functions are the system's.
+//! Functions and views as statements and in parts: `pg_get_functiondef`, `pg_get_viewdef` and their kin. All functions
+//! are the system's.
 
+use syntax::deparse::stored_ident;
+
+use crate::catalog::TableDef;
+use crate::catalog::ddl::DdlHost;
 use crate::catalog::rights::{Class, default_acl};
 use crate::catalog::store::row::CatalogRow;
 use crate::error::{Result, bail};
@@ -8,6 +13,7 @@ use crate::types::{Datum, Oid};
 
 use super::backend::Backend;
 use super::functions::{arguments, result_type};
+use super::names;
 
 /// What `prolang` says of functions in this program, and of those that are SQL.
 const LANGUAGES: &[(u32, &str)] = &[(12, "internal"), (13, "c"), (14, "sql")];
@@ -25,6 +31,31 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
         "pg_tablespace_size" => super::database::tablespace_size(b, &args[0])?,
         _ => return Ok(None),
     }))
+}
+
+/// `pg_get_viewdef`: the query as it is stored, under the names that the view's columns have.
+pub(super) fn view(b: &mut Backend, oid: Oid) -> Result<Datum> {
+    let Some(view) = names::table_by_oid(b, oid)? else { return Ok(Datum::Null) };
+    let Some(text) = view.view.as_deref() else { return Ok(Datum::Null) };
+    let text = text.trim_end_matches(';');
+    Ok(Datum::text(match has_own_names(b, &view) {
+        false => format!(" {text};"),
+        true => {
+            let names = view.live().map(|(_, column)| stored_ident(&column.name));
+            let names: Vec<_> = names.collect();
+            let targets = names.iter().map(|name| format!("q.{name}")).collect::<Vec<_>>();
+            let (targets, names) = (targets.join(", "), names.join(", "));
+            format!(" SELECT {targets} FROM ({text}) q({names});")
+        }
+    }))
+}
+
+/// Whether a view's columns have other names than its query gives them. Of a query that means nothing any more there is
+/// only the text.
+fn has_own_names(b: &mut Backend, view: &TableDef) -> bool {
+    let Ok(query) = b.view_query(view) else { return false };
+    let own = view.live().map(|(_, column)| &*column.name);
+    !query.visible().map(|target| &*target.name).eq(own)
 }
 
 /// `acldefault`.

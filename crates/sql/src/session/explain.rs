@@ -54,6 +54,10 @@ impl Session {
         show.times = self.backend.values.hot.times_io;
         let before = usage::so_far();
         let begun = base::clock::now();
+        if let Statement::RefreshMaterializedView(_) = &*explain.statement {
+            let told = "Utility statements have no plan structure".to_owned();
+            return self.send_plan(vec![told], client, described);
+        }
         let created = creating::created(&explain.statement)?;
         if let Some(create) = &created
             && !self.would_create(create)?
@@ -73,6 +77,7 @@ impl Session {
             }
         };
         self.backend.permit(&planned)?;
+        self.backend.must_be_explained(&planned)?;
         let planning = base::clock::now().since(begun);
         let planning_used = usage::so_far() - before;
         let before = usage::so_far();

@@ -159,9 +159,9 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
         "pg_get_viewdef" => match &args[0] {
             Datum::Text(_) => {
                 let view = object(b, TypeId::REGCLASS, &args[0])?;
-                view_definition(b, view.as_oid())?
+                super::definitions::view(b, view.as_oid())?
             }
-            view => view_definition(b, view.as_oid())?,
+            view => super::definitions::view(b, view.as_oid())?,
         },
         "pg_get_partkeydef"
         | "pg_get_triggerdef"
@@ -597,16 +597,6 @@ fn timing_definition(row: &CatalogRow) -> &'static str {
     }
 }
 
-fn view_definition(b: &Backend, oid: Oid) -> Result<Datum> {
-    Ok(match names::table_by_oid(b, oid)? {
-        Some(def) if def.kind == TableKind::View => match &def.view {
-            Some(text) => Datum::text(format!(" {};", text.trim_end_matches(';'))),
-            None => Datum::Null,
-        },
-        _ => Datum::Null,
-    })
-}
-
 fn description(b: &Backend, object: Oid, sub: i32, class: Option<&Datum>) -> Result<Datum> {
     let store = &b.instance.store;
     let rows = store.scan(&b.txn, "pg_description", |row| {
@@ -656,7 +646,7 @@ fn relation_bytes(b: &Backend, oid: Oid, of: Sized) -> Result<Datum> {
     }
     let Some(table) = names::table_by_oid(b, oid)? else { return Ok(Datum::Null) };
     match table.kind {
-        TableKind::Table | TableKind::Toast => {}
+        TableKind::Table | TableKind::MaterializedView | TableKind::Toast => {}
         TableKind::Sequence => return Ok(Datum::Int8(BLOCK_BYTES)),
         _ => return Ok(Datum::Int8(0)),
     }

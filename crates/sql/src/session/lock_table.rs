@@ -7,6 +7,7 @@ use syntax::ast::{self, RelationRef};
 
 use crate::catalog::rights::{Class, no_privilege};
 use crate::catalog::store::lookup::pg_class;
+use crate::catalog::store::schema::catalog;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, check_stack, sql_error};
 use crate::types::acl::Privileges;
@@ -140,12 +141,21 @@ impl Locking<'_> {
     /// The relations that a view depends on, in the order in which they were made.
     fn used_by(&self, view: Oid) -> Result<Vec<Oid>> {
         let store = &self.backend.catalog.instance.store;
-        let key = [Datum::Oid(pg_class()), Datum::Oid(view)];
-        let rows = store.find(&self.backend.txn, "pg_depend", "pg_depend_depender_index", &key)?;
+        let txn = &self.backend.txn;
+        let key = [Datum::Oid(view)];
+        let rules = store.find(txn, "pg_rewrite", "pg_rewrite_rel_rulename_index", &key)?;
+        let rules = rules.iter().map(|found| (catalog("pg_rewrite").oid, found.row.oid("oid")));
+        let mut rows = Vec::new();
+        // Earlier versions had views themselves depend on what they use.
+        for (class, object) in rules.chain([(pg_class(), view)]) {
+            let key = [Datum::Oid(class), Datum::Oid(object)];
+            rows.extend(store.find(txn, "pg_depend", "pg_depend_depender_index", &key)?);
+        }
         let tables = rows.iter().filter(|found| found.row.oid("refclassid") == pg_class());
         let mut used: Vec<Oid> = tables.map(|found| found.row.oid("refobjid")).collect();
         used.sort_unstable();
         used.dedup();
+        used.retain(|oid| *oid != view);
         Ok(used)
     }
 

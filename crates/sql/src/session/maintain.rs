@@ -110,7 +110,7 @@ impl Session {
                 return Err(self.backend.no_relation(&one.relation));
             };
             let columns = one.columns.iter().map(|name| (**name).into()).collect();
-            let other = !matches!(table.kind, TableKind::Table | TableKind::Toast);
+            let other = !(table.kind.is_heap() || table.kind == TableKind::Toast);
             let other = other.then(|| table.name.clone());
             let name = Some((*one.relation.name).into());
             targets.push(Target { oid: table.oid, name, columns, other });
@@ -123,11 +123,11 @@ impl Session {
         Ok(targets)
     }
 
-    /// All tables, system tables among them, but for temporary ones.
+    /// All tables and materialized views, system tables among them, but for temporary ones.
     fn every_table(&self) -> Result<Vec<Oid>> {
         let backend = &self.backend;
         let classes = backend.instance.store.scan(&backend.txn, "pg_class", |row| {
-            row.letter("relkind") == b'r' && row.letter("relpersistence") != b't'
+            matches!(row.letter("relkind"), b'r' | b'm') && row.letter("relpersistence") != b't'
         })?;
         Ok(classes.iter().map(|found| found.row.oid("oid")).collect())
     }
@@ -161,7 +161,7 @@ impl Session {
             let text = format!("skipping {doing} of \"{name}\" --- {why}");
             backend.notice("WARNING", SqlError::new(state, text));
         }
-        let table = table.filter(|table| table.kind == TableKind::Table);
+        let table = table.filter(|table| table.kind.is_heap());
         match table {
             Some(table) if !self.may_keep_up(&table, doing)? => Ok(None),
             table => Ok(table),
@@ -253,8 +253,7 @@ impl Session {
         let alone = Alone { take: &take, give: &give, waited_for: &waited_for, cut: &cut };
         let cuts = wanted.truncate.unwrap_or_else(|| parameters::cuts_tail(&table.parameters));
         let options = Options {
-            alone: (cuts && table.kind == TableKind::Table && !table.is_catalog())
-                .then_some(&alone),
+            alone: (cuts && table.kind.is_heap() && !table.is_catalog()).then_some(&alone),
             every_page: wanted.every_page,
             index_cleanup: wanted
                 .index_cleanup

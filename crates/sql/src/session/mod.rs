@@ -51,6 +51,7 @@ mod stored;
 mod temporary;
 mod transaction;
 mod unique;
+mod unready;
 pub(crate) mod upkeep_told;
 mod utility;
 mod wal;

@@ -16,11 +16,12 @@ use super::backend::Backend;
 use super::prepare::Planned;
 
 impl Backend {
-    /// Refuses a plan that writes to what it must not, or that the current role may not run.
+    /// Refuses a plan that writes to what it must not, that the current role may not run, or that can't be run.
     #[inline]
     pub(super) fn admit(&self, planned: &Planned) -> Result<()> {
         self.refuse_if_read_only(planned)?;
-        self.permit(planned)
+        self.permit(planned)?;
+        self.must_be_ready(planned)
     }
 
     /// Refuses a plan that the current role may not run.

@@ -21,6 +21,7 @@ use super::client::Field;
 use super::read_only::written_as;
 use super::simple::is_of_the_moment;
 use super::standing::Uses;
+use super::unready::Unready;
 
 /// What the tag of a finished statement says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub struct Planned {
     pub writes: Option<&'static str>,
     /// What whoever runs it must be allowed.
     pub(super) needs: Needs,
+    /// Why it can't be run, if it can't.
+    pub(super) unready: Option<Unready>,
     /// The role that it was found to be allowed to last; the largest number is nobody.
     allowed: AtomicU32,
     /// The short way, when it is about one row.
@@ -201,6 +204,7 @@ impl Session {
         let local = self.backend.catalog.is_changed() || !self.backend.unusable.is_empty();
         #[cfg(test)]
         let local = local || self.detours;
+        let needs = Needs::of(&bound);
         Ok(Planned {
             plan: Arc::new(plan),
             verb: verb_of(&bound),
@@ -214,7 +218,8 @@ impl Session {
             local,
             momentary,
             writes: written_as(&bound),
-            needs: Needs::of(&bound),
+            unready: Unready::of(&bound, &needs),
+            needs,
             allowed: AtomicU32::new(u32::MAX),
             point,
         })

@@ -304,6 +304,13 @@ impl Values {
         self.undo.push(Undo { target: UndoTarget::Role(before.role), local });
     }
 
+    /// Has statements the rights of another role for a while, or again those of `role`; of whom they had them.
+    pub fn act_as(&mut self, role: Option<Role>) -> Option<Role> {
+        let before = std::mem::replace(&mut self.identity.role, role);
+        self.identity_applied();
+        before
+    }
+
     /// Who the session began with.
     pub fn first_identity(&self) -> &Identity {
         &self.first_identity

@@ -45,7 +45,7 @@ pub(super) fn counted(
 /// The pages of a relation that has any.
 fn pages_of(b: &Backend, table: &TableDef) -> Option<Relation> {
     let rank = match table.kind {
-        TableKind::Table | TableKind::Toast => Rank::HeapPage,
+        TableKind::Table | TableKind::MaterializedView | TableKind::Toast => Rank::HeapPage,
         TableKind::Index => Rank::IndexPage,
         TableKind::Sequence => Rank::SequencePage,
         TableKind::View | TableKind::Virtual => return None,
@@ -81,7 +81,7 @@ fn of_rows(b: &Backend, table: &TableDef, figure: &str) -> Result<Option<Datum>>
         _ => None,
     };
     let is_time = figure.ends_with("_time");
-    if !matches!(table.kind, TableKind::Table | TableKind::Toast) {
+    if !(table.kind.is_heap() || table.kind == TableKind::Toast) {
         return Ok(Some(if is_time { Datum::Null } else { Datum::Int8(0) }));
     }
     let heap = b.heap(table)?;

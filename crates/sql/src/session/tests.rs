@@ -123,6 +123,7 @@ mod databases;
 mod frozen;
 mod full_vacuum;
 mod index_watched;
+mod matviews;
 mod sequences;
 mod vacuum;
 mod vacuum_shown;

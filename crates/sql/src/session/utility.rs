@@ -99,6 +99,13 @@ impl Session {
                 self.backend.instance.store.engine.checkpoint()?;
                 Ok("CHECKPOINT".to_owned())
             }
+            Statement::CreateTableAs(create) if create.materialized_view => {
+                if !self.given.types.is_empty() {
+                    let text = "materialized views may not be defined using bound parameters";
+                    return Err(SqlError::unsupported(text));
+                }
+                self.define(statement)
+            }
             Statement::CreateTableAs(create) => self.create_table_as(&create.query, statement),
             Statement::SetConstraints(set) => self.set_constraints(set).map(str::to_owned),
             Statement::Listen(channel) => {

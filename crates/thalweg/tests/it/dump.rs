@@ -213,3 +213,64 @@ fn who_owns_a_database_dumps_and_restores_it() {
     assert_eq!(dump("copy"), first);
     assert_eq!(by_ann("copy", &["-c", "select count(*), max(b) from work.t"]), "2|two");
 }
+
+#[test]
+fn materialized_views_come_back_from_dumps() {
+    if !has_clients() {
+        return;
+    }
+    let server = Running::start("dump-matviews");
+    // By name, and by age once views are in between, each would be refreshed before what it is made of.
+    server.ask(
+        "create role ann; create schema other; \
+         create table t (id int primary key, g text); insert into t values (1, 'a'), (2, 'a'), (3, 'b'); \
+         create materialized view zz as select g, count(*) from t group by g; \
+         create view between as select g from zz; \
+         create materialized view aa (name, twice) with (fillfactor = 70) as select g, g || g from between order by g; \
+         create materialized view other.none as select * from t with no data; \
+         create unique index aa_name on aa (name); create index zz_count on zz (count desc); \
+         create materialized view other.ranked as select row_number() over (order by name) as n, name from aa; \
+         alter materialized view aa rename column twice to doubled; \
+         alter materialized view aa alter name set statistics 7; \
+         create view last (a, b) as select doubled, 1 from aa; \
+         create view keyed as select id, g, count(*) from t group by id; \
+         create materialized view by_key as select id, g from t group by id; \
+         create view past as select by_key.g from by_key join keyed using (id); \
+         comment on materialized view aa is 'some'; comment on column aa.name is 'what''s named'; \
+         grant select on zz to ann; grant select on t to ann; grant create on schema other to ann; \
+         alter materialized view other.none owner to ann",
+    );
+    let dump = |database: &str| {
+        let text = server.done("pg_dump", &["-d", database]);
+        let told = text.lines().filter(|line| !line.starts_with("\\restrict"));
+        told.filter(|line| !line.starts_with("\\unrestrict")).collect::<Vec<_>>().join("\n")
+    };
+    let first = dump("postgres");
+    let refreshed = first.lines().filter(|line| line.starts_with("REFRESH")).collect::<Vec<_>>();
+    let wanted = ["public.zz", "public.aa", "other.ranked", "public.by_key"];
+    assert_eq!(refreshed, wanted.map(|view| format!("REFRESH MATERIALIZED VIEW {view};")));
+    let file = server.data().parent().unwrap().join("dump.sql");
+    std::fs::write(&file, &first).unwrap();
+    let custom = server.data().parent().unwrap().join("dump.custom").to_str().unwrap().to_owned();
+    server.done("pg_dump", &["-Fc", "-f", &custom]);
+    server.ask("create database copy");
+    psql(&server, "copy", &["-f", file.to_str().unwrap()]);
+    server.ask("create database restored");
+    server.done("pg_restore", &["-e", "-j", "2", "-d", "restored", &custom]);
+    for database in ["copy", "restored"] {
+        assert_eq!(dump(database), first, "{database}");
+        for (query, rows) in [
+            ("select * from aa order by name", "a|aa\nb|bb"),
+            ("select * from last order by a", "aa|1\nbb|1"),
+            ("select * from other.ranked order by n", "1|a\n2|b"),
+            ("select * from zz order by g", "a|2\nb|1"),
+            ("select * from past order by g", "a\na\nb"),
+            (
+                "select matviewname, matviewowner, ispopulated from pg_matviews order by 1",
+                "aa|me|t\nby_key|me|t\nnone|ann|f\nranked|me|t\nzz|me|t",
+            ),
+        ] {
+            assert_eq!(psql(&server, database, &["-c", query]), rows, "{database}: {query}");
+        }
+    }
+}

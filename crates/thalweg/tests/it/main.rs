@@ -121,6 +121,38 @@ fn an_index_built_over_versions_agrees_with_its_table() {
 }
 
 #[test]
+fn materialized_views_are_looked_at_with_their_indexes() {
+    let scratch = Scratch::new("matviews");
+    let data = scratch.0.join("data");
+    let counted = |statements: &[&str]| {
+        let database = thalweg::Database::open(&data, "me", &config()).unwrap();
+        let mut connection = database.connect("postgres", "me").unwrap();
+        for statement in statements {
+            connection.query(statement).unwrap();
+        }
+        drop(connection);
+        database.close().unwrap();
+        let (sound, told, complaints) = check(&data);
+        assert!(sound, "{told}{complaints}");
+        let count = |what: &str| {
+            let (before, _) = told.split_once(what).unwrap_or_else(|| panic!("{told}"));
+            let number = before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap();
+            number.parse::<u32>().unwrap_or_else(|_| panic!("{told}"))
+        };
+        (count(" tables"), count(" indexes"))
+    };
+    let before = counted(&["create table t (a int, b text)"]);
+    let after = counted(&[
+        "insert into t select g, repeat(md5(g::text), 100) from generate_series(1, 300) g",
+        "create materialized view m as select * from t",
+        "create unique index on m (a); create index on m (md5(b)) where a > 7",
+        "delete from t where a < 100; refresh materialized view m",
+        "update t set b = 'x' where a < 200; refresh materialized view concurrently m",
+    ]);
+    assert_eq!(after, (before.0 + 1, before.1 + 2));
+}
+
+#[test]
 fn a_flipped_bit_is_found() {
     let scratch = Scratch::new("flipped");
     let data = scratch.database();

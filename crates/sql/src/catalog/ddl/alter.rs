@@ -28,17 +28,60 @@ fn check_kind(alter: &AlterTable, relation: &TableDef) -> Result<()> {
     let wanted = match alter.kind {
         RelationKind::Table => match relation.kind {
             TableKind::Table => return Ok(()),
+            TableKind::MaterializedView => return steps_fit(alter, relation),
             _ if alter.steps.iter().all(|s| matches!(s, AlterTableStep::OwnerTo(_))) => {
                 return Ok(());
             }
             _ => "a table",
         },
         RelationKind::View if relation.kind != TableKind::View => "a view",
+        RelationKind::MaterializedView if relation.kind == TableKind::MaterializedView => {
+            return steps_fit(alter, relation);
+        }
+        RelationKind::MaterializedView => "a materialized view",
         RelationKind::Sequence if relation.kind != TableKind::Sequence => "a sequence",
         RelationKind::Index if relation.kind != TableKind::Index => "an index",
         _ => return Ok(()),
     };
     Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not {wanted}", relation.name))
+}
+
+/// `42809` for a step that changes what rows a materialized view has: those are its query's.
+fn steps_fit(alter: &AlterTable, view: &TableDef) -> Result<()> {
+    let refused = alter.steps.iter().find_map(|step| {
+        Some(match step {
+            AlterTableStep::AddColumn { .. } => "ADD COLUMN",
+            AlterTableStep::DropColumn { .. } => "DROP COLUMN",
+            AlterTableStep::AlterColumnType(_) => "ALTER COLUMN ... SET DATA TYPE",
+            AlterTableStep::SetDefault { .. } => "ALTER COLUMN ... SET DEFAULT",
+            AlterTableStep::SetNotNull { .. } => "ALTER COLUMN ... SET NOT NULL",
+            AlterTableStep::DropNotNull { .. } => "ALTER COLUMN ... DROP NOT NULL",
+            AlterTableStep::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
+            AlterTableStep::AddIdentity { .. } => "ALTER COLUMN ... ADD IDENTITY",
+            AlterTableStep::SetIdentity { .. } => "ALTER COLUMN ... SET",
+            AlterTableStep::DropIdentity { .. } => "ALTER COLUMN ... DROP IDENTITY",
+            AlterTableStep::AddConstraint(_) => "ADD CONSTRAINT",
+            AlterTableStep::AlterConstraint { .. } => "ALTER CONSTRAINT",
+            AlterTableStep::ValidateConstraint { .. } => "VALIDATE CONSTRAINT",
+            AlterTableStep::DropConstraint { .. } => "DROP CONSTRAINT",
+            AlterTableStep::SetLogged => "SET LOGGED",
+            AlterTableStep::SetUnlogged => "SET UNLOGGED",
+            AlterTableStep::Inherit(_) => "INHERIT",
+            AlterTableStep::NoInherit(_) => "NO INHERIT",
+            AlterTableStep::AttachPartition { .. } => "ATTACH PARTITION",
+            AlterTableStep::DetachPartition { .. } => "DETACH PARTITION",
+            AlterTableStep::Other("REPLICA IDENTITY") => return None,
+            AlterTableStep::Other(words) => *words,
+            _ => return None,
+        })
+    });
+    let Some(action) = refused else { return Ok(()) };
+    Err(sql_error!(
+        WRONG_OBJECT_TYPE,
+        "ALTER action {action} cannot be performed on relation \"{}\"",
+        view.name
+    )
+    .with_detail(view.kind.not_supported()))
 }
 
 /// A form of ALTER TABLE in its words, to be refused.
@@ -129,6 +172,7 @@ impl Ddl<'_> {
             RelationKind::Index => "ALTER INDEX",
             RelationKind::Sequence => "ALTER SEQUENCE",
             RelationKind::View => "ALTER VIEW",
+            RelationKind::MaterializedView => "ALTER MATERIALIZED VIEW",
             _ => "ALTER TABLE",
         };
         let mode = alter.steps.iter().map(lock_of).max().unwrap_or(LockMode::AccessExclusive);
@@ -249,7 +293,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let relation = self.table(oid)?;
         let of = match relation.kind {
-            TableKind::Table => Of::Table,
+            TableKind::Table | TableKind::MaterializedView => Of::Table,
             TableKind::View => Of::View,
             TableKind::Index => {
                 let table = self.table_of_index(oid)?;

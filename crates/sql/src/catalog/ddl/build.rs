@@ -23,7 +23,7 @@ use crate::types::{Datum, Oid};
 
 use super::{Ddl, DdlHost};
 
-/// All rows of a table that the transaction sees, as of now.
+/// All rows of a table that the transaction sees, as a rule as of now.
 pub(super) struct TableRows {
     scan: HeapScan,
     root: Tid,
@@ -39,6 +39,15 @@ pub(super) struct TableRows {
 impl TableRows {
     pub(super) fn start(host: &mut dyn DdlHost, table: &TableDef) -> Result<TableRows> {
         let snapshot = host.txn().fresh_snapshot();
+        TableRows::start_at(host, table, snapshot)
+    }
+
+    /// Those that a snapshot sees, which is in force.
+    pub(super) fn start_at(
+        host: &mut dyn DdlHost,
+        table: &TableDef,
+        snapshot: Snapshot,
+    ) -> Result<TableRows> {
         let reach = host.maintenance_reach();
         let heap = host.heap(table)?;
         let scan = HeapScan::for_index(heap, snapshot)?.reading_ahead(heap, reach);

@@ -46,7 +46,7 @@ pub(super) enum Object {
     Collation(Found),
     /// An enum.
     Type(Found),
-    /// A table, view or sequence.
+    /// A table, view of either kind, or sequence.
     Relation(Oid),
     ForeignKey(Arc<ForeignKey>),
     Default(DefaultOf),
@@ -269,7 +269,8 @@ impl Ddl<'_> {
     /// What is in a schema, the oldest first.
     fn members_of(&self, schema: Oid) -> Result<Vec<Object>> {
         let relations = self.store().scan(self.txn(), "pg_class", |row| {
-            row.oid("relnamespace") == schema && matches!(row.letter("relkind"), b'r' | b'v' | b'S')
+            row.oid("relnamespace") == schema
+                && matches!(row.letter("relkind"), b'r' | b'v' | b'm' | b'S')
         })?;
         let relations = relations.iter().map(|found| Object::Relation(found.row.oid("oid")));
         let mut members: Vec<Object> = relations.collect();
@@ -294,14 +295,8 @@ impl Ddl<'_> {
 
     /// A relation as messages name it.
     pub(super) fn relation_words(&mut self, relation: &TableDef) -> Result<String> {
-        let word = match relation.kind {
-            TableKind::View | TableKind::Virtual => "view",
-            TableKind::Sequence => "sequence",
-            TableKind::Index => "index",
-            TableKind::Table | TableKind::Toast => "table",
-        };
-        let TableDef { oid, schema_name, name, .. } = relation;
-        Ok(format!("{word} {}", self.shown_name(*oid, schema_name, name)?))
+        let TableDef { oid, schema_name, name, kind, .. } = relation;
+        Ok(format!("{} {}", kind.word(), self.shown_name(*oid, schema_name, name)?))
     }
 
     /// A relation's name, with its schema's where it would not be found without.
@@ -364,7 +359,7 @@ impl Ddl<'_> {
                 // As it is without what depended on it.
                 let relation = self.table(oid)?;
                 match relation.kind {
-                    TableKind::Table => self.drop_table(&relation),
+                    kind if kind.is_heap() => self.drop_table(&relation),
                     TableKind::Sequence => self.drop_sequence(oid),
                     _ => self.drop_view(&relation),
                 }

@@ -428,16 +428,11 @@ impl Ddl<'_> {
     }
 
     fn views_with(&self, collation: Oid, users: &mut Vec<Dependent>) -> Result<()> {
-        let key = [Datum::Oid(catalog("pg_collation").oid), Datum::Oid(collation)];
-        for found in
-            self.store().find(self.txn(), "pg_depend", "pg_depend_reference_index", &key)?
-        {
-            let oid = found.row.oid("objid");
-            if let Some(view) = self.catalog.table(self.host.txn(), oid)? {
-                let words = format!("view {}", quote_ident(&view.name));
-                users.push(Dependent { oid, words, what: Use::View });
-            }
-        }
+        let views = self.views_naming(catalog("pg_collation").oid, collation)?;
+        users.extend(views.iter().map(|view| {
+            let words = format!("{} {}", view.kind.word(), quote_ident(&view.name));
+            Dependent { oid: view.oid, words, what: Use::View }
+        }));
         Ok(())
     }
 

@@ -105,7 +105,7 @@ impl Ddl<'_> {
 
     /// The number of a column, from 1, that is none of those that every table has.
     fn user_column(&mut self, relation: &TableDef, name: &str) -> Result<i16> {
-        if SYSTEM_COLUMNS.contains(&name) && relation.kind == TableKind::Table {
+        if SYSTEM_COLUMNS.contains(&name) && relation.kind.is_heap() {
             return Err(sql_error!(FEATURE_NOT_SUPPORTED, "cannot alter system column \"{name}\""));
         }
         Ok(self.column(relation.oid, name)?.1)

@@ -9,15 +9,16 @@ use syntax::ast::{
 
 use crate::bind::Ty;
 use crate::bind::query::RelColumn;
+use crate::catalog::TableKind;
 use crate::catalog::parameters::{self, Of};
 use crate::catalog::rights::Class;
 use crate::catalog::store::builtin::{HEAP_AM, attribute_row, class_row, row_type_row};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Array, Datum, Oid, TypeId};
 
-use super::Ddl;
 use super::column::{NewColumn, are_named_apart, check_column_name, check_type_of, has_room_for};
 use super::like::Place;
+use super::{Columns, Ddl};
 
 /// From the syntax tree's to storage's.
 pub(super) fn persistence(p: ast::Persistence) -> Persistence {
@@ -64,7 +65,7 @@ impl Ddl<'_> {
         // One of them may have been given the table's name.
         self.name_is_taken(schema, name, false)?;
         let oid = self.new_oid()?;
-        self.new_table(oid, name, schema, persistence, &columns)?;
+        self.new_table(oid, name, schema, persistence, &columns, TableKind::Table)?;
         if !parameters.is_empty() {
             self.set_parameters(oid, &parameters)?;
         }
@@ -161,7 +162,7 @@ impl Ddl<'_> {
         Ok((columns, constraints))
     }
 
-    /// Writes the rows of a new table (and of its row type), and makes its storage.
+    /// Writes the rows of a new table, or materialized view (and of its row type), and makes its storage.
     pub(super) fn new_table(
         &mut self,
         oid: Oid,
@@ -169,6 +170,7 @@ impl Ddl<'_> {
         schema: Oid,
         persistence: Persistence,
         columns: &[NewColumn],
+        kind: TableKind,
     ) -> Result<()> {
         has_room_for(columns.len())?;
         self.row_type_is_new(schema, name)?;
@@ -178,11 +180,12 @@ impl Ddl<'_> {
         let row_type = TypeId(self.new_oid()?.0);
         let types = columns.iter().map(|column| column.ty);
         let toast = self.toast_of_new(oid, persistence, types)?;
+        let letter = if kind == TableKind::MaterializedView { b'm' } else { b'r' };
         let owner = self.host.user();
         let txn = self.host.txn();
         let store = self.store();
         let storage = store.create_storage(txn, persistence, Rank::HeapPage)?;
-        let class = class_row(oid, name, schema, b'r', columns.len())
+        let class = class_row(oid, name, schema, letter, columns.len())
             .oid("relam", HEAP_AM)
             .oid("reltype", row_type.oid())
             .oid("relowner", owner)
@@ -225,7 +228,8 @@ impl Ddl<'_> {
         self.update_class(oid, &[("reloptions", parameters_value(lines))])
     }
 
-    /// Where CREATE TABLE AS makes its table; `None`: there is one of that name, and that is all right.
+    /// Where CREATE TABLE AS, or CREATE MATERIALIZED VIEW, makes its table; `None`: there is one of that name, and that is
+    /// all right.
     ///
     /// # Errors
     /// `42P07` if it is not.
@@ -233,9 +237,6 @@ impl Ddl<'_> {
         &mut self,
         create: &CreateTableAs,
     ) -> Result<Option<(Oid, ast::Persistence)>> {
-        if create.materialized_view {
-            return Err(sql_error!(FEATURE_NOT_SUPPORTED, "materialized views are not supported"));
-        }
         let into = &create.into;
         let (schema, lasts) = self.creation_schema(&into.relation, into.persistence)?;
         let taken = self.name_is_taken(schema, &into.relation.name, create.if_not_exists)?;
@@ -243,6 +244,9 @@ impl Ddl<'_> {
     }
 
     pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<String> {
+        if create.materialized_view {
+            return self.create_materialized_view(create);
+        }
         let Some((schema, lasts)) = self.place_as(create)? else {
             return Ok("CREATE TABLE AS".to_owned());
         };
@@ -250,11 +254,12 @@ impl Ddl<'_> {
         let name = &into.relation.name;
         check_access_method(into.access_method.as_deref())?;
         self.check_tablespace_of_relation(into.tablespace.as_deref())?;
-        let columns = self.columns_as(create)?;
+        let columns = self.host.query_columns(&create.query)?;
+        let columns = self.named_columns(create, columns)?;
         let oid = self.new_oid()?;
         let parameters = parameters::read(Of::Table, &into.options)?;
         let persistence = persistence(lasts);
-        self.new_table(oid, name, schema, persistence, &columns)?;
+        self.new_table(oid, name, schema, persistence, &columns, TableKind::Table)?;
         if !parameters.is_empty() {
             self.set_parameters(oid, &parameters)?;
         }
@@ -268,10 +273,13 @@ impl Ddl<'_> {
         Ok(format!("SELECT {rows}"))
     }
 
-    /// The columns of the table that CREATE TABLE AS makes.
-    fn columns_as(&mut self, create: &CreateTableAs) -> Result<Vec<NewColumn>> {
+    /// The columns of the table that CREATE TABLE AS makes of those that its query yields.
+    pub(super) fn named_columns(
+        &self,
+        create: &CreateTableAs,
+        mut columns: Columns,
+    ) -> Result<Vec<NewColumn>> {
         let names = &create.into.columns;
-        let mut columns = self.host.query_columns(&create.query)?;
         if names.len() > columns.len() {
             return Err(sql_error!(SYNTAX_ERROR, "too many column names were specified"));
         }
@@ -334,7 +342,7 @@ fn refuse_unsupported(create: &CreateTable) -> Result<()> {
     check_access_method(create.access_method.as_deref())
 }
 
-fn check_access_method(method: Option<&str>) -> Result<()> {
+pub(super) fn check_access_method(method: Option<&str>) -> Result<()> {
     match method {
         None | Some("heap") => Ok(()),
         Some(method @ ("btree" | "hash")) => Err(sql_error!(

@@ -46,6 +46,20 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// A materialized view is in a schema: the one thing that it depends on itself, by which those who dump the database
+    /// come to its rule.
+    pub(super) fn depend_on_schema(&mut self, view: Oid, schema: Oid) -> Result<()> {
+        self.forget_owner(view)?;
+        let row = RowBuilder::of("pg_depend")
+            .oid("classid", pg_class())
+            .oid("objid", view)
+            .oid("refclassid", catalog("pg_namespace").oid)
+            .oid("refobjid", schema)
+            .letter("deptype", b'n');
+        self.store().insert(self.txn(), "pg_depend", &row.build())?;
+        Ok(())
+    }
+
     /// A column's default is of the relations that it names: the sequence of a serial column. Who dumps the database
     /// makes them first.
     pub(super) fn depend_on_named(
@@ -129,7 +143,7 @@ impl Ddl<'_> {
         self.forget(pg_class(), relation)
     }
 
-    fn forget(&mut self, class: Oid, object: Oid) -> Result<()> {
+    pub(super) fn forget(&mut self, class: Oid, object: Oid) -> Result<()> {
         let key = [Datum::Oid(class), Datum::Oid(object)];
         let (txn, store) = (self.txn(), self.store());
         for row in store.find(txn, "pg_depend", "pg_depend_depender_index", &key)? {
@@ -152,7 +166,10 @@ impl Ddl<'_> {
         let mut key = vec![Datum::Oid(pg_class()), Datum::Oid(table)];
         key.extend(column.map(|c| Datum::Int4(i32::from(c))));
         let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_reference_index", &key)?;
-        let owned = rows.iter().filter(|f| matches!(f.row.letter("deptype"), b'a' | b'i'));
+        let owned = rows.iter().filter(|found| {
+            let row = &found.row;
+            row.oid("classid") == pg_class() && matches!(row.letter("deptype"), b'a' | b'i')
+        });
         Ok(owned.map(|f| f.row.oid("objid")).collect())
     }
 }

@@ -135,16 +135,15 @@ impl Ddl<'_> {
                 | (ObjectKind::Index, TableKind::Index)
                 | (ObjectKind::Sequence, TableKind::Sequence)
                 | (ObjectKind::View, TableKind::View)
+                | (ObjectKind::MaterializedView, TableKind::MaterializedView)
         );
         if !fits {
-            let (article, right) = match relation.kind {
-                TableKind::Table => ("a", "table"),
-                TableKind::Index => ("an", "index"),
-                TableKind::Sequence => ("a", "sequence"),
-                TableKind::View | TableKind::Virtual | TableKind::Toast => ("a", "view"),
-            };
-            let _ = article;
             let wrong = if word == "index" { "an index" } else { &format!("a {word}") };
+            let right = match relation.kind {
+                TableKind::Toast => TableKind::View.word(),
+                kind => kind.word(),
+            };
+            let article = if right == "index" { "an" } else { "a" };
             return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not {wrong}", relation.name)
                 .with_hint(format!(
                     "Use DROP {} to remove {article} {right}.",
@@ -185,7 +184,7 @@ impl Ddl<'_> {
         self.skip(SqlError::new(state, text), drop.if_exists).map(|()| None)
     }
 
-    /// Removes a table with all that is its own, once nothing else depends on it.
+    /// Removes a table, or a materialized view, with all that is its own, once nothing else depends on it.
     pub(super) fn drop_table(&mut self, table: &TableDef) -> Result<()> {
         self.must_not_be_in_use(table, "DROP TABLE")?;
         for index in &table.indexes {
@@ -208,6 +207,9 @@ impl Ddl<'_> {
         self.forget_defaults(&key)?;
         self.delete_rows("pg_statistic", "pg_statistic_relid_att_inh_index", &key)?;
         self.delete_rows("pg_type", "pg_type_oid_index", &[Datum::Oid(table.row_type.oid())])?;
+        if table.kind.has_query() {
+            self.forget_query(table.oid)?;
+        }
         self.drop_relation_rows(table.oid)?;
         self.store().drop_storage(self.txn(), table.storage)?;
         self.changed(table.oid)

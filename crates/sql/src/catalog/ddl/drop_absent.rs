@@ -140,7 +140,7 @@ impl Ddl<'_> {
             let text = format!("relation \"{shown}\" does not exist");
             return self.missing::<()>(drop, SqlState::UNDEFINED_TABLE, text).map(drop_value);
         };
-        let is_of_view = matches!(found.kind, TableKind::View | TableKind::Virtual);
+        let is_of_view = found.kind.has_query() || found.kind == TableKind::Virtual;
         if is_of_view && drop.kind == ObjectKind::Rule && &**name == "_RETURN" {
             let view = self.relation_words(&found)?;
             return Err(sql_error!(

@@ -18,7 +18,7 @@ use crate::catalog::store::builtin::{am_oid, attribute_row, class_row, index_row
 use crate::catalog::store::load::{EXPRESSION_SEPARATOR, INDOPTION_DESC, INDOPTION_NULLS_FIRST};
 use crate::catalog::store::row::vector;
 use crate::catalog::store::schema::catalog;
-use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef, TableKind, collation};
+use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef, collation};
 use crate::error::{Result, SqlError, sql_error};
 use crate::func;
 use crate::types::{Collation, Datum, Oid, TypeId, keycode};
@@ -178,7 +178,7 @@ impl Ddl<'_> {
         self.must_not_be_in_use(&table, "CREATE INDEX")?;
         may_have_columns(create.elements.len() + create.including.len())?;
         let method = method_named(&create.method)?;
-        if table.kind != TableKind::Table {
+        if !table.kind.is_heap() {
             return Err(no_index_on(&table));
         }
         self.check_tablespace_of_relation(create.tablespace.as_deref())?;

@@ -29,8 +29,10 @@ mod identity;
 mod index;
 mod large;
 mod like;
+mod matview;
 mod names;
 mod owner;
+mod refresh;
 pub mod reindex;
 mod rename;
 mod rework;
@@ -38,6 +40,7 @@ mod rights;
 mod role;
 mod schema;
 pub mod sequence;
+mod set_schema;
 mod truncate;
 mod using_index;
 mod validate;
@@ -75,6 +78,9 @@ pub use schema::{
 
 /// What a query yields.
 pub type Columns = Vec<RelColumn>;
+
+/// Who takes a query's rows, one by one.
+pub type Taking<'a> = &'a mut dyn FnMut(&mut dyn DdlHost, &[Datum]) -> Result<()>;
 
 /// What an expression in the catalogs is.
 #[derive(Clone, Copy)]
@@ -155,6 +161,8 @@ pub trait DdlHost: Host {
     fn check_foreign_key(&mut self, key: Arc<ForeignKey>);
     /// Runs a query's plan into a table: CREATE TABLE AS. The number of rows.
     fn fill_from_query(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64>;
+    /// Runs the query of a materialized view as its owner, and hands out its rows.
+    fn each_row_of(&mut self, view: &TableDef, take: Taking<'_>) -> Result<()>;
     /// The columns that a query yields.
     fn query_columns(&mut self, query: &Statement) -> Result<Columns>;
     /// A query that is to be a view's: what it yields, and what its text leaves open.
@@ -193,6 +201,9 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
     Some(match statement {
         Statement::CreateTable(s) => ddl.create_table(s).map(|()| tag("CREATE TABLE")),
         Statement::CreateTableAs(s) => ddl.create_table_as(s),
+        Statement::RefreshMaterializedView(s) => {
+            ddl.refresh(s).map(|()| tag("REFRESH MATERIALIZED VIEW"))
+        }
         Statement::AlterTable(s) => ddl.alter_table(s),
         Statement::CreateIndex(s) => ddl.create_index(s).map(|()| tag("CREATE INDEX")),
         Statement::CreateSequence(s) => ddl.create_sequence(s).map(|()| tag("CREATE SEQUENCE")),
@@ -209,6 +220,9 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
         Statement::Truncate(s) => ddl.truncate(s).map(|()| tag("TRUNCATE TABLE")),
         Statement::Reindex(s) => ddl.reindex(s).map(|()| tag("REINDEX")),
         Statement::Comment(s) => ddl.comment(s).map(|()| tag("COMMENT")),
+        Statement::AlterObjectSchema(s) if set_schema::tag_of(s.kind).is_some() => {
+            ddl.set_schema(s)
+        }
         other => {
             let done = ddl.enum_statement(other).or_else(|| ddl.collation_statement(other));
             return done.or_else(|| ddl.role_statement(other));

@@ -64,7 +64,10 @@ impl Ddl<'_> {
             TableKind::Toast => {
                 return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{name}\" is a TOAST table"));
             }
-            TableKind::Table | TableKind::View | TableKind::Virtual => {}
+            TableKind::Table
+            | TableKind::View
+            | TableKind::MaterializedView
+            | TableKind::Virtual => {}
         }
         let mut all = vec![oid];
         all.extend(relation.indexes.iter().map(|index| index.oid));

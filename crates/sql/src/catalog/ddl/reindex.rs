@@ -116,7 +116,7 @@ impl Ddl<'_> {
     fn named_table(&mut self, name: &RelationRef, mode: LockMode) -> Result<Arc<TableDef>> {
         let table = self.open(name, mode)?;
         self.must_own(&table)?;
-        if table.kind != TableKind::Table {
+        if !table.kind.is_heap() {
             return Err(sql_error!(
                 WRONG_OBJECT_TYPE,
                 "\"{}\" is not a table or materialized view",

@@ -57,13 +57,17 @@ impl Ddl<'_> {
                 Ok("ALTER DATABASE".to_owned())
             }
             (
-                ObjectKind::Table | ObjectKind::Index | ObjectKind::Sequence | ObjectKind::View,
+                ObjectKind::Table
+                | ObjectKind::Index
+                | ObjectKind::Sequence
+                | ObjectKind::View
+                | ObjectKind::MaterializedView,
                 ObjectName::Name(name),
             ) => {
                 if let Some(relation) = self.relation_to_rename(rename, name)? {
                     self.must_be_user_table(&relation)?;
                     // ALTER TABLE and ALTER INDEX rename whatever it is.
-                    if matches!(rename.kind, ObjectKind::Sequence | ObjectKind::View) {
+                    if !matches!(rename.kind, ObjectKind::Table | ObjectKind::Index) {
                         must_be(rename.kind, &relation)?;
                     }
                     self.rename_relation(&relation, &rename.new_name)?;
@@ -136,7 +140,7 @@ impl Ddl<'_> {
             .with_detail(table.kind.not_supported()));
         }
         self.must_be_user_table(table)?;
-        let has_system_columns = table.kind == TableKind::Table;
+        let has_system_columns = table.kind.is_heap();
         let Some(at) = table.column(name) else {
             if has_system_columns && SYSTEM_COLUMNS.contains(&name) {
                 bail!(FEATURE_NOT_SUPPORTED, "cannot rename system column \"{name}\"");
@@ -315,7 +319,11 @@ impl Ddl<'_> {
     pub(super) fn comment(&mut self, comment: &Comment) -> Result<()> {
         let (class, object, sub) = match (&comment.kind, &comment.object) {
             (
-                ObjectKind::Table | ObjectKind::Index | ObjectKind::Sequence | ObjectKind::View,
+                ObjectKind::Table
+                | ObjectKind::Index
+                | ObjectKind::Sequence
+                | ObjectKind::View
+                | ObjectKind::MaterializedView,
                 ObjectName::Name(name),
             ) => {
                 let reference = relation_ref(name);
@@ -331,7 +339,7 @@ impl Ddl<'_> {
                     return Err(super::no_column(&table, name));
                 };
                 // As in PostgreSQL, which dumps no others: names of an index's columns are the system's to pick.
-                if !matches!(table.kind, TableKind::Table | TableKind::View | TableKind::Virtual) {
+                if matches!(table.kind, TableKind::Index | TableKind::Sequence | TableKind::Toast) {
                     let refusal = sql_error!(
                         WRONG_OBJECT_TYPE,
                         "cannot set comment on relation \"{}\"",
@@ -414,17 +422,21 @@ fn tag_of(kind: Option<ObjectKind>) -> &'static str {
         Some(ObjectKind::Index) => "ALTER INDEX",
         Some(ObjectKind::Sequence) => "ALTER SEQUENCE",
         Some(ObjectKind::View) => "ALTER VIEW",
+        Some(ObjectKind::MaterializedView) => "ALTER MATERIALIZED VIEW",
         _ => "ALTER TABLE",
     }
 }
 
 /// `42809` for a relation that is not of the kind that a statement says.
-fn must_be(kind: ObjectKind, relation: &TableDef) -> Result<()> {
+pub(super) fn must_be(kind: ObjectKind, relation: &TableDef) -> Result<()> {
     let (fits, wanted) = match kind {
         ObjectKind::Index => (relation.kind == TableKind::Index, "an index"),
         ObjectKind::Sequence => (relation.kind == TableKind::Sequence, "a sequence"),
         ObjectKind::View => {
             (matches!(relation.kind, TableKind::View | TableKind::Virtual), "a view")
+        }
+        ObjectKind::MaterializedView => {
+            (relation.kind == TableKind::MaterializedView, "a materialized view")
         }
         _ => (relation.kind == TableKind::Table, "a table"),
     };

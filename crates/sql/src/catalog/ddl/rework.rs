@@ -25,7 +25,7 @@ use super::Ddl;
 /// How long VACUUM FULL waits for older snapshots to go.
 const OLDER_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
 /// Bytes of rows that are stored together.
-const BATCH_BYTES: usize = 64 * 1024;
+pub(super) const BATCH_BYTES: usize = 64 * 1024;
 
 /// What ALTER TABLE has come to do with the rows that are there.
 pub(super) struct Rework {
@@ -215,7 +215,7 @@ impl Ddl<'_> {
         }
     }
 
-    fn rebuild_indexes(&mut self, table: Oid) -> Result<()> {
+    pub(super) fn rebuild_indexes(&mut self, table: Oid) -> Result<()> {
         let table = self.table(table)?;
         table.indexes.iter().try_for_each(|index| self.rebuild(&table, index.oid))
     }
@@ -302,9 +302,8 @@ impl Ddl<'_> {
             // It opens the heap of large values, too.
             self.host.heap(table)?;
             let target = toast::Target { table, txn: self.txn(), freeze };
-            target.encode(&row, &[], &mut Vec::new(), &mut batch.bytes)?;
-            batch.ends.push(batch.bytes.len());
-            if batch.bytes.len() >= BATCH_BYTES {
+            batch.add(&target, &row)?;
+            if batch.bytes() >= BATCH_BYTES {
                 batch.store(self.host.heap(table)?, self.txn(), freeze)?;
             }
         }
@@ -315,7 +314,7 @@ impl Ddl<'_> {
 
 /// Rows to be stored together, one after the other, and where each ends.
 #[derive(Default)]
-struct Batch {
+pub(super) struct Batch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     tids: Vec<Tid>,
@@ -324,7 +323,19 @@ struct Batch {
 }
 
 impl Batch {
-    fn store(&mut self, heap: &HeapRel, txn: &Txn, freeze: Freeze) -> Result<()> {
+    /// Adds a row.
+    pub(super) fn add(&mut self, target: &toast::Target<'_>, row: &[Datum]) -> Result<()> {
+        target.encode(row, &[], &mut Vec::new(), &mut self.bytes)?;
+        self.ends.push(self.bytes.len());
+        Ok(())
+    }
+
+    /// Bytes of the rows that are to be stored.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn store(&mut self, heap: &HeapRel, txn: &Txn, freeze: Freeze) -> Result<()> {
         let mut start = 0;
         let rows =
             self.ends.iter().map(|end| &self.bytes[std::mem::replace(&mut start, *end)..*end]);

@@ -127,7 +127,7 @@ impl Ddl<'_> {
         for found in &rows {
             let oid = found.row.oid("oid");
             match found.row.letter("relkind") {
-                b'r' | b'v' => relations.push(oid),
+                b'r' | b'v' | b'm' => relations.push(oid),
                 b'S' if !self.is_owned(oid)? => relations.push(oid),
                 _ => {}
             }
@@ -150,7 +150,7 @@ impl Ddl<'_> {
 
 /// Puts those first that may be made of others: views, then what was made later.
 fn sort_to_drop(rows: &[Found], relations: &mut [Oid]) {
-    let views = |found: &&Found| found.row.letter("relkind") == b'v';
+    let views = |found: &&Found| matches!(found.row.letter("relkind"), b'v' | b'm');
     let views: HashSet<Oid> = rows.iter().filter(views).map(|f| f.row.oid("oid")).collect();
     relations.sort_by_key(|oid| (!views.contains(oid), std::cmp::Reverse(*oid)));
 }

@@ -33,15 +33,7 @@ impl Ddl<'_> {
         }
         self.with_referring(&mut tables, truncate.cascade)?;
         for table in tables {
-            self.new_storage(table.oid, table.storage, table.persistence, Rank::HeapPage)?;
-            self.toast_anew(&table)?;
-            for index in &table.indexes {
-                self.new_storage(index.oid, index.storage, table.persistence, Rank::IndexPage)?;
-                // Nothing is missing from it any more. What was to be unique stays as it is in PostgreSQL.
-                if index.live && !index.unique {
-                    self.set_index_state(&table, index.oid, IndexState::VALID)?;
-                }
-            }
+            self.empty(&table)?;
             if truncate.restart_identity {
                 for sequence in self.owned_sequences(table.oid, None)? {
                     self.must_own_object(Class::Sequence, sequence)?;
@@ -73,6 +65,20 @@ impl Ddl<'_> {
                 self.must_have_of(&referring, Privileges::TRUNCATE, &[])?;
                 self.must_not_be_in_use(&referring, "TRUNCATE")?;
                 tables.push(referring);
+            }
+        }
+        Ok(())
+    }
+
+    /// New, empty storage for a table and all that is its own.
+    pub(super) fn empty(&mut self, table: &TableDef) -> Result<()> {
+        self.new_storage(table.oid, table.storage, table.persistence, Rank::HeapPage)?;
+        self.toast_anew(table)?;
+        for index in &table.indexes {
+            self.new_storage(index.oid, index.storage, table.persistence, Rank::IndexPage)?;
+            // Nothing is missing from it any more. What was to be unique stays as it is in PostgreSQL.
+            if index.live && !index.unique {
+                self.set_index_state(table, index.oid, IndexState::VALID)?;
             }
         }
         Ok(())

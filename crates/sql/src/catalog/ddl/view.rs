@@ -16,7 +16,7 @@ use crate::catalog::parameters::{self, Of};
 use crate::catalog::rights::Class;
 use crate::catalog::store::builtin::{attribute_row, class_row, row_type_row};
 use crate::catalog::store::lookup::pg_class;
-use crate::catalog::store::row::{CatalogRow, RowBuilder};
+use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::schema::catalog;
 use crate::catalog::{FIRST_USER_OID, Record, TableDef, TableKind, parse};
 use crate::error::{Result, SqlError, sql_error};
@@ -25,6 +25,7 @@ use crate::types::{Datum, Oid, TypeId};
 
 use super::column::{are_named_apart, check_type_of, has_room_for};
 use super::create_table::persistence_letter;
+use super::matview::changes_rows;
 use super::view_text::written_out;
 use super::{Columns, Ddl};
 
@@ -39,6 +40,10 @@ impl Ddl<'_> {
         let query = Statement::Select(Box::new(create.query.clone()));
         let (bound, mut columns, record) = self.host.bind_view(&query)?;
         name_columns(&mut columns, create)?;
+        if changes_rows(&bound) {
+            let text = "views must not contain data-modifying statements in WITH";
+            return Err(SqlError::unsupported(text));
+        }
         let used = Used::of(&record);
         let persistence = self.view_persistence(create, &used)?;
         if let Some(open) = columns.iter().find(|column| column.is_open()) {
@@ -57,7 +62,9 @@ impl Ddl<'_> {
         if known.is_some() && !create.replace {
             return Err(sql_error!(DUPLICATE_TABLE, "relation \"{name}\" already exists"));
         }
-        let text = self.view_text(create, &record)?;
+        let is_own =
+            |other: &Statement| matches!(other, Statement::CreateView(other) if **other == *create);
+        let text = self.view_text(&is_own, &record)?;
         self.must_mean_the_same(&text, &bound)?;
         let view = match known {
             Some(oid) => {
@@ -92,7 +99,7 @@ impl Ddl<'_> {
         }
     }
 
-    fn names_temporary(&self, used: &Used) -> Result<bool> {
+    pub(super) fn names_temporary(&self, used: &Used) -> Result<bool> {
         for oid in used.relations.iter().filter(|oid| **oid >= FIRST_USER_OID) {
             let relation = self.catalog.table(self.host.txn(), *oid)?;
             if relation.is_some_and(|r| r.persistence == base::Persistence::Temporary) {
@@ -141,7 +148,10 @@ impl Ddl<'_> {
     }
 
     /// Stores a view's query, and what it uses.
-    fn write_query(&mut self, view: Oid, text: &str, used: &Used) -> Result<()> {
+    ///
+    /// As in PostgreSQL the rule is what depends on that, and the view on nothing: who dumps the database follows the
+    /// rules to find in which order materialized views can be filled.
+    pub(super) fn write_query(&mut self, view: Oid, text: &str, used: &Used) -> Result<()> {
         let rule = self.new_oid()?;
         let row = RowBuilder::of("pg_rewrite")
             .oid("oid", rule)
@@ -165,13 +175,14 @@ impl Ddl<'_> {
         used.retain(|(_, oid)| *oid >= FIRST_USER_OID);
         used.sort_unstable();
         used.dedup();
-        for (class, object) in used {
+        let used = used.into_iter().map(|(class, object)| (class, object, b'n'));
+        for (class, object, kind) in std::iter::once((pg_class(), view, b'i')).chain(used) {
             let row = RowBuilder::of("pg_depend")
-                .oid("classid", pg_class())
-                .oid("objid", view)
+                .oid("classid", pg_rewrite())
+                .oid("objid", rule)
                 .oid("refclassid", class)
                 .oid("refobjid", object)
-                .letter("deptype", b'n');
+                .letter("deptype", kind);
             self.store().insert(self.txn(), "pg_depend", &row.build())?;
         }
         Ok(())
@@ -255,25 +266,25 @@ impl Ddl<'_> {
         over.retain(|(view, _)| view.oid != oid);
         self.add_view_columns(oid, columns, old.columns.len())?;
         self.update_class(oid, &[("relnatts", Datum::Int2(columns.len() as i16))])?;
-        self.delete_rows("pg_rewrite", "pg_rewrite_rel_rulename_index", &[Datum::Oid(oid)])?;
-        self.forget_owner(oid)?;
+        self.forget_query(oid)?;
         self.write_query(oid, text, used)?;
         self.changed(oid)?;
         self.must_ask_the_same(&old, over)
     }
 
     /// The query's text with everything written out.
-    fn view_text(&self, create: &CreateView, record: &Record) -> Result<String> {
+    pub(super) fn view_text(
+        &self,
+        is_own: &dyn Fn(&Statement) -> bool,
+        record: &Record,
+    ) -> Result<String> {
         let whole = self.host.statement_text();
         let parsed = parse(&whole)?;
         let places = record.places();
-        let own = parsed.iter().find(|one| match &one.statement {
+        let own = parsed.iter().find(|one| {
             // The same may stand there more than once.
-            Statement::CreateView(other) => {
-                let span = one.span.start..one.span.end;
-                **other == *create && places.iter().all(|at| span.contains(at))
-            }
-            _ => false,
+            let span = one.span.start..one.span.end;
+            is_own(within(&one.statement)) && places.iter().all(|at| span.contains(at))
         });
         let own = own.ok_or_else(|| SqlError::internal("a view's statement is in its text"))?;
         let statement = &whole[own.span.start as usize..own.span.end as usize];
@@ -281,7 +292,7 @@ impl Ddl<'_> {
     }
 
     /// Fails where the text, as it is stored, is not the query that was given.
-    fn must_mean_the_same(&mut self, text: &str, query: &Query) -> Result<()> {
+    pub(super) fn must_mean_the_same(&mut self, text: &str, query: &Query) -> Result<()> {
         let mut parsed = parse(text)?;
         let again = match parsed.pop() {
             Some(only) if parsed.is_empty() => self.host.bind_view(&only.statement).ok(),
@@ -304,12 +315,17 @@ impl Ddl<'_> {
         let key = [Datum::Oid(class), Datum::Oid(object)];
         let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_reference_index", &key)?;
         let mut views = Vec::new();
-        let of_view =
-            |row: &CatalogRow| row.letter("deptype") == b'n' && row.oid("classid") == pg_class();
-        for found in rows.iter().filter(|found| of_view(&found.row)) {
-            let oid = found.row.oid("objid");
+        for found in rows.iter().filter(|found| found.row.letter("deptype") == b'n') {
+            let object = found.row.oid("objid");
+            let view = match found.row.oid("classid") {
+                class if class == pg_rewrite() => self.view_of_rule(object)?,
+                // Earlier versions had views themselves depend on what they use.
+                class if class == pg_class() => Some(object),
+                _ => None,
+            };
+            let Some(oid) = view else { continue };
             if let Some(view) = self.catalog.table(self.host.txn(), oid)?
-                && view.kind == TableKind::View
+                && view.kind.has_query()
             {
                 views.push(view);
             }
@@ -318,10 +334,27 @@ impl Ddl<'_> {
         Ok(views)
     }
 
+    fn view_of_rule(&self, rule: Oid) -> Result<Option<Oid>> {
+        let (txn, store) = (self.txn(), self.store());
+        let key = [Datum::Oid(rule)];
+        let found = store.find_one(txn, "pg_rewrite", "pg_rewrite_oid_index", &key)?;
+        Ok(found.map(|found| found.row.oid("ev_class")))
+    }
+
+    /// Removes a view's query, and what that depends on.
+    pub(super) fn forget_query(&mut self, view: Oid) -> Result<()> {
+        let (txn, store) = (self.txn(), self.store());
+        let key = [Datum::Oid(view)];
+        for found in store.find(txn, "pg_rewrite", "pg_rewrite_rel_rulename_index", &key)? {
+            self.forget(pg_rewrite(), found.row.oid("oid"))?;
+            self.store().delete(self.txn(), "pg_rewrite", &found)?;
+        }
+        self.forget_owner(view)
+    }
+
     /// Removes one view, over which there are no others.
     pub(super) fn drop_view(&mut self, view: &TableDef) -> Result<()> {
-        let key = [Datum::Oid(view.oid)];
-        self.delete_rows("pg_rewrite", "pg_rewrite_rel_rulename_index", &key)?;
+        self.forget_query(view.oid)?;
         self.delete_rows("pg_type", "pg_type_oid_index", &[Datum::Oid(view.row_type.oid())])?;
         for sequence in self.owned_sequences(view.oid, None)? {
             self.drop_sequence(sequence)?;
@@ -411,8 +444,21 @@ impl Ddl<'_> {
     }
 }
 
+/// What is said within EXPLAIN.
+fn within(statement: &Statement) -> &Statement {
+    match statement {
+        Statement::Explain(explain) => within(&explain.statement),
+        other => other,
+    }
+}
+
+/// The system table of views' queries.
+fn pg_rewrite() -> Oid {
+    catalog("pg_rewrite").oid
+}
+
 /// What a view's query names, and the keys that it rests on.
-struct Used {
+pub(super) struct Used {
     relations: Vec<Oid>,
     collations: Vec<Oid>,
     types: Vec<Oid>,
@@ -420,7 +466,7 @@ struct Used {
 }
 
 impl Used {
-    fn of(record: &Record) -> Used {
+    pub(super) fn of(record: &Record) -> Used {
         Used {
             relations: record.relations.iter().map(|relation| relation.oid).collect(),
             collations: record.collations.iter().map(|collation| collation.oid).collect(),

@@ -37,13 +37,13 @@ const NO_ALIASES: &[&str] = &[
     "with",
 ];
 
-/// The query of a CREATE VIEW, written out; `base` is where the statement begins in the text that has the places.
+/// The query of a CREATE VIEW or CREATE MATERIALIZED VIEW, written out; `base` is where the statement begins in the text that has the places.
 ///
 /// # Errors
 /// `0A000` for what can't be written out.
 pub(super) fn written_out(statement: &str, base: usize, record: &Record) -> Result<String> {
     let start = after_as(statement).ok_or_else(|| SqlError::internal("CREATE VIEW has an AS"))?;
-    let mut text = statement[start..].to_owned();
+    let mut text = statement[start..end_of_query(statement)].to_owned();
     let mut edits =
         Edits { tokens: tokens(&text), text: &text, base: base + start, all: Vec::new() };
     edits.names(record);
@@ -237,6 +237,22 @@ fn after_as(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Where the query ends: behind its last token, as what comes behind it when it is shown must not come into a comment;
+/// and before WITH DATA and WITH NO DATA. No query ends with these: WITH and what comes behind it stand before another
+/// one, and no name is WITH but behind AS.
+fn end_of_query(text: &str) -> usize {
+    let tokens = tokens(text);
+    let is = |back: usize, word: &str| {
+        let token = tokens.len().checked_sub(back).map(|at| tokens[at]);
+        token.is_some_and(|token| {
+            token.kind == Kind::Word && text[token.start..token.end].eq_ignore_ascii_case(word)
+        })
+    };
+    let back = if is(2, "no") { 3 } else { 2 };
+    let behind = if is(1, "data") && is(back, "with") { back } else { 0 };
+    tokens.get(tokens.len() - behind - 1).map_or(text.len(), |token| token.end)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -21,6 +21,7 @@ pub const REFUSED: Both = (Privileges::NONE, Privileges::NONE);
 pub enum Class {
     Table,
     View,
+    MaterializedView,
     Index,
     Sequence,
     Database,
@@ -39,6 +40,7 @@ impl Class {
         match self {
             Class::Table => "table",
             Class::View => "view",
+            Class::MaterializedView => "materialized view",
             Class::Index => "index",
             Class::Sequence => "sequence",
             Class::Database => "database",
@@ -56,7 +58,7 @@ impl Class {
     pub fn all(self) -> Privileges {
         use Privileges as P;
         match self {
-            Class::Table | Class::View => P::OF_TABLE,
+            Class::Table | Class::View | Class::MaterializedView => P::OF_TABLE,
             Class::Sequence => P::OF_SEQUENCE,
             Class::Database => P::CREATE.or(P::TEMPORARY).or(P::CONNECT),
             Class::Schema => P::USAGE.or(P::CREATE),
@@ -81,7 +83,11 @@ impl Class {
     /// list.
     fn catalog(self) -> [&'static str; 5] {
         match self {
-            Class::Table | Class::View | Class::Index | Class::Sequence => {
+            Class::Table
+            | Class::View
+            | Class::MaterializedView
+            | Class::Index
+            | Class::Sequence => {
                 ["pg_class", "pg_class_oid_index", "relname", "relowner", "relacl"]
             }
             Class::Database => {
@@ -137,6 +143,7 @@ impl Class {
         match letter {
             b'S' => Class::Sequence,
             b'v' => Class::View,
+            b'm' => Class::MaterializedView,
             b'i' => Class::Index,
             _ => Class::Table,
         }
@@ -231,7 +238,10 @@ impl Guard {
         if rights.has_rights_of(self.owner) {
             gives = all;
         }
-        if matches!(self.class, Class::Table | Class::View | Class::Sequence) {
+        if matches!(
+            self.class,
+            Class::Table | Class::View | Class::MaterializedView | Class::Sequence
+        ) {
             if catalog_by_oid(self.oid).is_some() {
                 may = may.without(Privileges::CHANGES);
             }

@@ -15,6 +15,7 @@ impl Class {
         match relation.kind {
             TableKind::Sequence => Class::Sequence,
             TableKind::View | TableKind::Virtual => Class::View,
+            TableKind::MaterializedView => Class::MaterializedView,
             TableKind::Index => Class::Index,
             TableKind::Table | TableKind::Toast => Class::Table,
         }

@@ -448,7 +448,7 @@ pub fn class_row(oid: Oid, name: &str, schema: Oid, kind: u8, columns: usize) ->
         .set("relnatts", columns as i16)
         .set("reltuples", -1.0f32)
         .set("relispopulated", true)
-        .letter("relreplident", if kind == b'r' { b'd' } else { b'n' })
+        .letter("relreplident", if matches!(kind, b'r' | b'm') { b'd' } else { b'n' })
 }
 
 /// A `pg_attribute` row.

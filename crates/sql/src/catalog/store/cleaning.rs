@@ -236,7 +236,7 @@ fn hand_out(
     let locks = store.engine.txns().locks();
     let waited_for = || locked.iter().any(|tag| locks.is_waited_for(tag));
     // Those who store large values lock their table alone, so the end of its TOAST heap is never cut off.
-    let cuts = table.kind == TableKind::Table && !table.is_catalog();
+    let cuts = table.kind.is_heap() && !table.is_catalog();
     let relation = locked.first().filter(|_| cuts && parameters::cuts_tail(&table.parameters));
     let files = store.engine.files();
     let take = || match relation {

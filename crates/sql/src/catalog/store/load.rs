@@ -42,15 +42,16 @@ impl Store {
             b'i' => TableKind::Index,
             b'S' => TableKind::Sequence,
             b'v' => TableKind::View,
+            b'm' => TableKind::MaterializedView,
             _ => return Ok(None),
         };
         let columns = self.load_columns(txn, oid)?;
         let indexes = match kind {
-            TableKind::Table => self.load_indexes(txn, oid, &columns)?,
+            kind if kind.is_heap() => self.load_indexes(txn, oid, &columns)?,
             _ => Vec::new(),
         };
         let statistics = match kind {
-            TableKind::Table => self.load_statistics(txn, oid, &columns)?,
+            kind if kind.is_heap() => self.load_statistics(txn, oid, &columns)?,
             _ => Statistics::default(),
         };
         let toast = match class.oid("reltoastrelid") {
@@ -82,6 +83,7 @@ impl Store {
                 false => ForeignKeys::default(),
             },
             view: self.load_view(txn, oid, kind)?,
+            populated: class.bool("relispopulated"),
             parameters: class.texts("reloptions"),
             storage: RelId(storage.0),
             stored_rows: class.get("reltuples").as_float4(),
@@ -256,7 +258,7 @@ impl Store {
     }
 
     fn load_view(&self, txn: &Txn, oid: Oid, kind: TableKind) -> Result<Option<Box<str>>> {
-        if kind != TableKind::View {
+        if !kind.has_query() {
             return Ok(None);
         }
         let index = "pg_rewrite_rel_rulename_index";
@@ -374,6 +376,7 @@ pub fn system_definition(
         checks: Vec::new(),
         foreign: ForeignKeys::default(),
         view: None,
+        populated: true,
         parameters: Vec::new(),
         storage: storage_of(schema.oid),
         stored_rows: -1.0,

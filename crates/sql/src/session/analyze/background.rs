@@ -8,8 +8,8 @@ use storage::lock::{LockTag, WaitPolicy};
 use storage::txn::Txn;
 use storage::vacuum::{Pace, Report, Unhurried};
 
+use crate::catalog::TableDef;
 use crate::catalog::store::{BOOTSTRAP_SUPERUSER, Cluster, Instance, SessionCatalog};
-use crate::catalog::{TableDef, TableKind};
 use crate::error::Result;
 use crate::session::admit::settings_for;
 use crate::session::backend::Backend;
@@ -34,7 +34,7 @@ pub(crate) fn analyze_in_background(
     table: &TableDef,
     locked: &[LockTag],
 ) -> Result<bool> {
-    debug_assert!(table.kind == TableKind::Table && !table.is_catalog(), "it has rows to analyze");
+    debug_assert!(table.kind.is_heap() && !table.is_catalog(), "it has rows to analyze");
     let mut backend = backend(cluster, instance, txn)?;
     let locks = cluster.engine().txns().locks();
     let waited_for = || locked.iter().any(|tag| locks.is_waited_for(tag));

@@ -203,7 +203,8 @@ impl Ddl<'_> {
     fn has_any(&self, guard: &Guard) -> Result<()> {
         let (may, gives) = guard.privileges(&*self.rights()?);
         // A view is granted as a table is.
-        let class = if guard.class == Class::View { Class::Table } else { guard.class };
+        let is_view = matches!(guard.class, Class::View | Class::MaterializedView);
+        let class = if is_view { Class::Table } else { guard.class };
         match may.or(gives).is_empty() {
             true => Err(no_privilege(class, &guard.name)),
             false => Ok(()),

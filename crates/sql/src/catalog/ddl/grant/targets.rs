@@ -83,7 +83,8 @@ impl Ddl<'_> {
         let (txn, store) = (self.txn(), self.store());
         let found = match class {
             Class::Table => store.scan(txn, "pg_class", |row| {
-                row.oid("relnamespace") == schema && matches!(row.letter("relkind"), b'r' | b'v')
+                row.oid("relnamespace") == schema
+                    && matches!(row.letter("relkind"), b'r' | b'v' | b'm')
             })?,
             Class::Sequence => store.scan(txn, "pg_class", |row| {
                 row.oid("relnamespace") == schema && row.letter("relkind") == b'S'

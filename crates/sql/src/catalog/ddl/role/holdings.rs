@@ -45,7 +45,7 @@ impl Holdings {
 /// Whether an object is one that stands for itself: a row type goes with its relation, an array type with its elements'.
 fn stands_alone(class: Class, row: &CatalogRow) -> bool {
     match class {
-        Class::Table => matches!(row.letter("relkind"), b'r' | b'v' | b'S'),
+        Class::Table => matches!(row.letter("relkind"), b'r' | b'v' | b'm' | b'S'),
         Class::Type => !row.oid("typrelid").is_valid() && row.letter("typtype") == b'e',
         _ => true,
     }
@@ -187,7 +187,11 @@ impl Ddl<'_> {
 
     fn words_of(&mut self, class: Class, row: &CatalogRow) -> Result<String> {
         Ok(match class {
-            Class::Table | Class::View | Class::Sequence | Class::Index => {
+            Class::Table
+            | Class::View
+            | Class::MaterializedView
+            | Class::Sequence
+            | Class::Index => {
                 let table = self.table(row.oid("oid"))?;
                 self.relation_words(&table)?
             }

@@ -40,3 +40,19 @@ fn an_entry_of_from_ends_with_its_alias() {
         assert_eq!(edits.end_of_entry(0), entry.len(), "{text}");
     }
 }
+
+#[test]
+fn the_query_ends_with_its_last_token() {
+    for (query, rest) in [
+        ("select 1", ""),
+        ("select 1 -- as\n as a", " -- the end"),
+        ("select 1", " with data"),
+        ("select 1", " /* with */ With\nNO Data -- x"),
+        ("select \"with\" data", ""),
+        ("select 1 as with", " with no data"),
+        ("select 1 as no", " with data"),
+    ] {
+        let text = format!("create materialized view v as {query}{rest}");
+        assert_eq!(end_of_query(&text), text.len() - rest.len(), "{text}");
+    }
+}
