@@ -19,7 +19,7 @@ fn over_tcp<'s>(user: &'s str, database: &'s str, from: &str) -> Stranger<'s> {
 }
 
 fn told(rules: &Rules, stranger: &Stranger<'_>) -> String {
-    // Everybody called so is in these.
+    // Everybody is in the role of the same name, and ann in staff.
     let is_in =
         |role: &str| Ok(stranger.user == role || (stranger.user == "ann" && role == "staff"));
     match rules.method(stranger, &is_in) {

@@ -17,7 +17,7 @@ use crate::catalog::rights::{Class, no_privilege};
 use crate::catalog::store::building::{Building, Command, Working};
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{BOOTSTRAP_SUPERUSER, SearchPath, SessionCatalog};
-use crate::catalog::{Catalog, Record, TableDef};
+use crate::catalog::{Catalog, Record, TableDef, TableKind};
 use crate::error::{Result, SqlError, bail};
 use crate::exec::{self, Cx, Loader, State};
 use crate::func::CastUse;
@@ -51,6 +51,43 @@ impl Backend {
 }
 
 impl Backend {
+    /// Runs what a role has written by its rights, and no others, whoever has it run.
+    fn restricted_to<T>(
+        &mut self,
+        role: Oid,
+        work: impl FnOnce(&mut Backend) -> Result<T>,
+    ) -> Result<T> {
+        let rights = self.catalog.rights_of(&self.txn, role)?;
+        let name = (*rights.name).into();
+        let before = self.values.restrict(Role { oid: role, name, superuser: rights.superuser });
+        let done = work(self);
+        self.values.unrestrict(before);
+        done
+    }
+
+    /// Inserts the rows of a query.
+    fn fill(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64> {
+        self.forget_used();
+        let bound = self.with_catalog(|catalog| {
+            let mut params = Params::none();
+            Binder::new(catalog, &mut params).insert_all(table, query)
+        })?;
+        let needs = Needs::of(&bound);
+        self.must_be_allowed(&needs)?;
+        self.must_be_ready_to_fill(&needs)?;
+        let plan = plan::plan(&bound, self.indexes()?)?;
+        let mut state = crate::exec::State::new(&plan, Vec::new());
+        let plan::node::Node::Modify(modify) = &plan.root else {
+            return Err(SqlError::internal("an INSERT is a change"));
+        };
+        self.snapshot = self.txn.statement_snapshot();
+        let count = Loader::insert(modify.clone(), &mut Cx { state: &mut state, host: self })?;
+        if self.txn.state() == TxnState::Active {
+            self.txn.next_command()?;
+        }
+        Ok(count)
+    }
+
     /// Runs a view's query, and hands out its rows.
     fn hand_out(&mut self, view: &TableDef, take: Taking<'_>) -> Result<()> {
         let text = view.view.as_deref().unwrap_or_default();
@@ -241,35 +278,17 @@ impl DdlHost for Backend {
         if let Some(executed) = self.executed.take() {
             return self.fill_from_run(table, executed);
         }
-        self.forget_used();
-        let bound = self.with_catalog(|catalog| {
-            let mut params = Params::none();
-            Binder::new(catalog, &mut params).insert_all(table, query)
-        })?;
-        let needs = Needs::of(&bound);
-        self.must_be_allowed(&needs)?;
-        self.must_be_ready_to_fill(&needs)?;
-        let plan = plan::plan(&bound, self.indexes()?)?;
-        let mut state = crate::exec::State::new(&plan, Vec::new());
-        let plan::node::Node::Modify(modify) = &plan.root else {
-            return Err(SqlError::internal("an INSERT is a change"));
-        };
-        self.snapshot = self.txn.statement_snapshot();
-        let count = Loader::insert(modify.clone(), &mut Cx { state: &mut state, host: self })?;
-        if self.txn.state() == TxnState::Active {
-            self.txn.next_command()?;
+        match table.kind {
+            // It is to yield what REFRESH will.
+            TableKind::MaterializedView => {
+                self.restricted_to(table.owner, |backend| backend.fill(table, query))
+            }
+            _ => self.fill(table, query),
         }
-        Ok(count)
     }
 
     fn each_row_of(&mut self, view: &TableDef, take: Taking<'_>) -> Result<()> {
-        let rights = self.catalog.rights_of(&self.txn, view.owner)?;
-        let owner =
-            Role { oid: view.owner, name: (*rights.name).into(), superuser: rights.superuser };
-        let before = self.values.act_as(Some(owner));
-        let done = self.hand_out(view, take);
-        self.values.act_as(before);
-        done
+        self.restricted_to(view.owner, |backend| backend.hand_out(view, take))
     }
 
     fn view_query(&mut self, view: &TableDef) -> Result<Box<Query>> {

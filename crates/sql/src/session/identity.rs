@@ -52,7 +52,15 @@ impl Backend {
         text: Option<&str>,
         local: bool,
     ) -> Result<()> {
-        match name.eq_ignore_ascii_case("role") {
+        let is_role = name.eq_ignore_ascii_case("role");
+        if self.values.is_restricted() {
+            let name = if is_role { "role" } else { "session_authorization" };
+            bail!(
+                INSUFFICIENT_PRIVILEGE,
+                "cannot set parameter \"{name}\" within security-restricted operation"
+            );
+        }
+        match is_role {
             true => {
                 let role = self.wanted_role(text)?;
                 self.values.set_role(role, local);

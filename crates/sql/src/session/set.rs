@@ -55,6 +55,8 @@ pub struct Values {
     /// Whose session it is: settings to SHOW, and not in the table.
     pub identity: Identity,
     first_identity: Identity,
+    /// See [`Values::restrict`].
+    is_restricted: bool,
     /// The name of the session's role that the client was told, where it is another one since.
     untold_user: Option<Arc<str>>,
     /// Where the catalogs are told whose rights statements have.
@@ -102,6 +104,12 @@ struct Undo {
     local: bool,
 }
 
+/// What was so before [`Values::restrict`].
+pub struct Restricted {
+    role: Option<Role>,
+    mark: usize,
+}
+
 enum UndoTarget {
     Known(usize, Value),
     Custom(String, Option<String>),
@@ -141,6 +149,7 @@ impl Values {
             only_utf8: false,
             first_identity: identity.clone(),
             identity,
+            is_restricted: false,
             untold_user: None,
             user,
             running,
@@ -304,11 +313,26 @@ impl Values {
         self.undo.push(Undo { target: UndoTarget::Role(before.role), local });
     }
 
-    /// Has statements the rights of another role for a while, or again those of `role`; of whom they had them.
-    pub fn act_as(&mut self, role: Option<Role>) -> Option<Role> {
-        let before = std::mem::replace(&mut self.identity.role, role);
+    /// Has what is run from here on the rights of a role, who wrote it: it can't take others, and what it sets does not
+    /// outlast it.
+    pub fn restrict(&mut self, role: Role) -> Restricted {
+        let before = self.identity.role.replace(role);
         self.identity_applied();
-        before
+        self.is_restricted = true;
+        Restricted { role: before, mark: self.mark() }
+    }
+
+    /// The end of that.
+    pub fn unrestrict(&mut self, before: Restricted) {
+        self.undo_to(before.mark);
+        self.is_restricted = false;
+        self.identity.role = before.role;
+        self.identity_applied();
+    }
+
+    /// Whether what is run may not take other rights than it has.
+    pub fn is_restricted(&self) -> bool {
+        self.is_restricted
     }
 
     /// Who the session began with.

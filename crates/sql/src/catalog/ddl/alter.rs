@@ -48,32 +48,10 @@ fn check_kind(alter: &AlterTable, relation: &TableDef) -> Result<()> {
 
 /// `42809` for a step that changes what rows a materialized view has: those are its query's.
 fn steps_fit(alter: &AlterTable, view: &TableDef) -> Result<()> {
-    let refused = alter.steps.iter().find_map(|step| {
-        Some(match step {
-            AlterTableStep::AddColumn { .. } => "ADD COLUMN",
-            AlterTableStep::DropColumn { .. } => "DROP COLUMN",
-            AlterTableStep::AlterColumnType(_) => "ALTER COLUMN ... SET DATA TYPE",
-            AlterTableStep::SetDefault { .. } => "ALTER COLUMN ... SET DEFAULT",
-            AlterTableStep::SetNotNull { .. } => "ALTER COLUMN ... SET NOT NULL",
-            AlterTableStep::DropNotNull { .. } => "ALTER COLUMN ... DROP NOT NULL",
-            AlterTableStep::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
-            AlterTableStep::AddIdentity { .. } => "ALTER COLUMN ... ADD IDENTITY",
-            AlterTableStep::SetIdentity { .. } => "ALTER COLUMN ... SET",
-            AlterTableStep::DropIdentity { .. } => "ALTER COLUMN ... DROP IDENTITY",
-            AlterTableStep::AddConstraint(_) => "ADD CONSTRAINT",
-            AlterTableStep::AlterConstraint { .. } => "ALTER CONSTRAINT",
-            AlterTableStep::ValidateConstraint { .. } => "VALIDATE CONSTRAINT",
-            AlterTableStep::DropConstraint { .. } => "DROP CONSTRAINT",
-            AlterTableStep::SetLogged => "SET LOGGED",
-            AlterTableStep::SetUnlogged => "SET UNLOGGED",
-            AlterTableStep::Inherit(_) => "INHERIT",
-            AlterTableStep::NoInherit(_) => "NO INHERIT",
-            AlterTableStep::AttachPartition { .. } => "ATTACH PARTITION",
-            AlterTableStep::DetachPartition { .. } => "DETACH PARTITION",
-            AlterTableStep::Other("REPLICA IDENTITY") => return None,
-            AlterTableStep::Other(words) => *words,
-            _ => return None,
-        })
+    let refused = alter.steps.iter().find_map(|step| match step {
+        AlterTableStep::Other("REPLICA IDENTITY") | AlterTableStep::SetAccessMethod(_) => None,
+        AlterTableStep::SetExpression { .. } => None,
+        step => words_of(step),
     });
     let Some(action) = refused else { return Ok(()) };
     Err(sql_error!(
@@ -84,10 +62,24 @@ fn steps_fit(alter: &AlterTable, view: &TableDef) -> Result<()> {
     .with_detail(view.kind.not_supported()))
 }
 
-/// A form of ALTER TABLE in its words, to be refused.
-fn unsupported_form(step: &AlterTableStep) -> &'static str {
-    match step {
+/// What messages call a step that not every relation can take.
+fn words_of(step: &AlterTableStep) -> Option<&'static str> {
+    Some(match step {
+        AlterTableStep::AddColumn { .. } => "ADD COLUMN",
+        AlterTableStep::DropColumn { .. } => "DROP COLUMN",
+        AlterTableStep::AlterColumnType(_) => "ALTER COLUMN ... SET DATA TYPE",
+        AlterTableStep::SetDefault { .. } => "ALTER COLUMN ... SET DEFAULT",
+        AlterTableStep::SetNotNull { .. } => "ALTER COLUMN ... SET NOT NULL",
+        AlterTableStep::DropNotNull { .. } => "ALTER COLUMN ... DROP NOT NULL",
         AlterTableStep::SetExpression { .. } => "ALTER COLUMN ... SET EXPRESSION",
+        AlterTableStep::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
+        AlterTableStep::AddIdentity { .. } => "ALTER COLUMN ... ADD IDENTITY",
+        AlterTableStep::SetIdentity { .. } => "ALTER COLUMN ... SET",
+        AlterTableStep::DropIdentity { .. } => "ALTER COLUMN ... DROP IDENTITY",
+        AlterTableStep::AddConstraint(_) => "ADD CONSTRAINT",
+        AlterTableStep::AlterConstraint { .. } => "ALTER CONSTRAINT",
+        AlterTableStep::ValidateConstraint { .. } => "VALIDATE CONSTRAINT",
+        AlterTableStep::DropConstraint { .. } => "DROP CONSTRAINT",
         AlterTableStep::SetLogged => "SET LOGGED",
         AlterTableStep::SetUnlogged => "SET UNLOGGED",
         AlterTableStep::SetAccessMethod(_) => "SET ACCESS METHOD",
@@ -95,9 +87,9 @@ fn unsupported_form(step: &AlterTableStep) -> &'static str {
         AlterTableStep::NoInherit(_) => "NO INHERIT",
         AlterTableStep::AttachPartition { .. } => "ATTACH PARTITION",
         AlterTableStep::DetachPartition { .. } => "DETACH PARTITION",
-        AlterTableStep::Other(words) => words,
-        _ => "in this form",
-    }
+        AlterTableStep::Other(words) => *words,
+        _ => return None,
+    })
 }
 
 /// When a step's turn is, in PostgreSQL's order.
@@ -279,7 +271,7 @@ impl Ddl<'_> {
             | AlterTableStep::SetWithoutCluster => Ok(()),
             AlterTableStep::OwnerTo(role) => self.relation_owner(oid, role),
             other => {
-                let what = unsupported_form(other);
+                let what = words_of(other).unwrap_or("in this form");
                 Err(sql_error!(FEATURE_NOT_SUPPORTED, "ALTER TABLE {what} is not supported yet"))
             }
         }
