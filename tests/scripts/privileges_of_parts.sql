@@ -228,5 +228,26 @@ RESET ROLE;
 GRANT TEMP ON DATABASE postgres TO PUBLIC;
 DROP TABLE pp_first, pp_second;
 
+-- What a foreign key does to rows is done by the rights of their table's owner.
+CREATE TABLE pp_s.fk_t (a int PRIMARY KEY);
+INSERT INTO pp_s.fk_t VALUES (0), (1), (2), (3);
+GRANT REFERENCES ON pp_s.fk_t TO pp_bob;
+SET ROLE pp_bob;
+CREATE TABLE pp_s.fk_r (a int DEFAULT (set_config('role', 'none', false) IS NULL)::int REFERENCES pp_s.fk_t ON DELETE SET DEFAULT);
+INSERT INTO pp_s.fk_r VALUES (1);
+CREATE TABLE pp_s.fk_l (a int DEFAULT (set_config('log_statement', 'all', false) IS NULL)::int REFERENCES pp_s.fk_t ON DELETE SET DEFAULT);
+INSERT INTO pp_s.fk_l VALUES (2);
+CREATE TABLE pp_s.fk_c (a int REFERENCES pp_s.fk_t ON DELETE SET NULL ON UPDATE CASCADE, CHECK (current_user = 'pp_bob'));
+INSERT INTO pp_s.fk_c VALUES (3);
+RESET ROLE;
+DELETE FROM pp_s.fk_t WHERE a = 1;
+DELETE FROM pp_s.fk_t WHERE a = 2;
+UPDATE pp_s.fk_t SET a = 4 WHERE a = 3;
+SELECT * FROM pp_s.fk_c;
+DELETE FROM pp_s.fk_t WHERE a = 4;
+SELECT * FROM pp_s.fk_c;
+SELECT current_user = session_user, current_setting('log_statement');
+INSERT INTO pp_s.fk_c VALUES (NULL);
+
 DROP SCHEMA pp_s CASCADE;
 DROP ROLE pp_bob, pp_own, pp_h1, pp_h2, pp_h3;

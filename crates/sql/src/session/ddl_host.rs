@@ -26,7 +26,7 @@ use crate::types::{Collation, Datum, Oid, TypeId, TypeMod, input};
 
 use super::backend::{Backend, Executed, New};
 use super::client::Field;
-use super::identity::Role;
+use super::identity::RESTRICTED;
 use super::portal::Run;
 
 impl Backend {
@@ -51,20 +51,6 @@ impl Backend {
 }
 
 impl Backend {
-    /// Runs what a role has written by its rights, and no others, whoever has it run.
-    fn restricted_to<T>(
-        &mut self,
-        role: Oid,
-        work: impl FnOnce(&mut Backend) -> Result<T>,
-    ) -> Result<T> {
-        let rights = self.catalog.rights_of(&self.txn, role)?;
-        let name = (*rights.name).into();
-        let before = self.values.restrict(Role { oid: role, name, superuser: rights.superuser });
-        let done = work(self);
-        self.values.unrestrict(before);
-        done
-    }
-
     /// Inserts the rows of a query.
     fn fill(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64> {
         self.forget_used();
@@ -281,14 +267,14 @@ impl DdlHost for Backend {
         match table.kind {
             // It is to yield what REFRESH will.
             TableKind::MaterializedView => {
-                self.restricted_to(table.owner, |backend| backend.fill(table, query))
+                self.restricted_to(table.owner, RESTRICTED, |backend| backend.fill(table, query))
             }
             _ => self.fill(table, query),
         }
     }
 
     fn each_row_of(&mut self, view: &TableDef, take: Taking<'_>) -> Result<()> {
-        self.restricted_to(view.owner, |backend| backend.hand_out(view, take))
+        self.restricted_to(view.owner, RESTRICTED, |backend| backend.hand_out(view, take))
     }
 
     fn view_query(&mut self, view: &TableDef) -> Result<Box<Query>> {

@@ -5,6 +5,7 @@
 //! Looking and changing are statements like any other, made from the tables' names once per session. What
 //! they change in turn is looked into before anything that was noted earlier, as if each statement had ended
 //! by itself: in a queue, so that no chain of cascades is too long for the stack.
+//! What changes rows runs by the rights of their table's owner, who wrote the defaults and conditions that it asks.
 //!
 //! Under REPEATABLE READ, rows that refer to the one that goes are looked for among all that are committed,
 //! not only those that the transaction's snapshot shows: else a row could be left that refers to nothing.
@@ -29,6 +30,7 @@ use crate::types::{Datum, Oid, TypeId, output_string};
 
 use super::Session;
 use super::backend::Backend;
+use super::identity::DEFINER;
 use super::portal::Run;
 use super::prepare::Planned;
 
@@ -192,6 +194,27 @@ type Found = BTreeSet<(Oid, Vec<u8>)>;
 
 /// How many of them are remembered at a time.
 const FOUND_MAX: usize = 4096;
+
+/// How many rows one of a key's statements found or changed.
+fn run_planned(
+    backend: &mut Backend,
+    planned: &Arc<Planned>,
+    params: Vec<Datum>,
+    latest: bool,
+) -> Result<u64> {
+    let mut run = Run::start(backend, planned, params)?;
+    if latest && backend.txn.isolation() != Isolation::ReadCommitted {
+        let shown_by = backend.txn.statement_snapshot();
+        run.look_at(backend.txn.fresh_snapshot());
+        backend.events.shown_by = Some(shown_by);
+    }
+    // One row found is enough to know; a change is made whole before it tells of its end.
+    let found = run.next(backend).map(|row| u64::from(row.is_some()));
+    backend.events.shown_by = None;
+    let rows = run.changed().unwrap_or(found?);
+    run.finish(backend);
+    Ok(rows)
+}
 
 impl Session {
     /// Looks into what the statement has changed, but for what is deferred.
@@ -419,22 +442,29 @@ impl Session {
         latest: bool,
     ) -> Result<Option<u64>> {
         let Some(planned) = self.rule(key, rule)? else { return Ok(None) };
-        let started = Run::start(&mut self.backend, &planned, params.to_vec());
-        let mut run = started.map_err(|error| self.of_rule(error, key, rule))?;
-        if latest && self.backend.txn.isolation() != Isolation::ReadCommitted {
-            let shown_by = self.backend.txn.statement_snapshot();
-            run.look_at(self.backend.txn.fresh_snapshot());
-            self.backend.events.shown_by = Some(shown_by);
-        }
-        // One row found is enough to know; a change is made whole before it tells of its end.
-        let found = run.next(&mut self.backend).map(|row| u64::from(row.is_some()));
-        self.backend.events.shown_by = None;
-        let found = found.map_err(|error| self.of_rule(error, key, rule))?;
-        let rows = run.changed().unwrap_or(found);
-        run.finish(&mut self.backend);
+        let params = params.to_vec();
+        let done = match self.author_of(key, rule)? {
+            Some(owner) => self.backend.restricted_to(owner, DEFINER, |backend| {
+                run_planned(backend, &planned, params, latest)
+            }),
+            None => run_planned(&mut self.backend, &planned, params, latest),
+        };
+        let rows = done.map_err(|error| self.of_rule(error, key, rule))?;
         self.backend.txn.release_statement();
         self.backend.txn.next_command()?;
         Ok(Some(rows))
+    }
+
+    /// Who has written the defaults and conditions that a rule asks, if that is not who works here.
+    fn author_of(&self, key: &ForeignKey, rule: Rule) -> Result<Option<Oid>> {
+        match rule {
+            Rule::Update | Rule::SetNull { .. } | Rule::SetDefault { .. } => {}
+            Rule::FindReferenced | Rule::FindSame | Rule::FindReferring | Rule::Delete => {
+                return Ok(None);
+            }
+        }
+        let owner = self.table_of(key.table)?.owner;
+        Ok((owner != self.backend.user_oid()).then_some(owner))
     }
 
     /// An error of one of a key's statements, with the statement.

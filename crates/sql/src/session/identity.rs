@@ -33,6 +33,11 @@ impl Identity {
     }
 }
 
+/// What PostgreSQL calls running the query of a materialized view.
+pub(super) const RESTRICTED: &str = "security-restricted operation";
+/// Likewise what a foreign key does to the rows of its table.
+pub(super) const DEFINER: &str = "security-definer function";
+
 /// Whether a setting is one of these two.
 pub(super) fn is_of_identity(name: &str) -> bool {
     name.eq_ignore_ascii_case("role") || name.eq_ignore_ascii_case("session_authorization")
@@ -53,12 +58,9 @@ impl Backend {
         local: bool,
     ) -> Result<()> {
         let is_role = name.eq_ignore_ascii_case("role");
-        if self.values.is_restricted() {
+        if let Some(within) = self.values.restricted_within() {
             let name = if is_role { "role" } else { "session_authorization" };
-            bail!(
-                INSUFFICIENT_PRIVILEGE,
-                "cannot set parameter \"{name}\" within security-restricted operation"
-            );
+            bail!(INSUFFICIENT_PRIVILEGE, "cannot set parameter \"{name}\" within {within}");
         }
         match is_role {
             true => {
@@ -71,6 +73,22 @@ impl Backend {
             }
         }
         Ok(())
+    }
+
+    /// Runs what a role has written by its rights, and no others, whoever has it run.
+    pub(super) fn restricted_to<T>(
+        &mut self,
+        role: Oid,
+        within: &'static str,
+        work: impl FnOnce(&mut Backend) -> Result<T>,
+    ) -> Result<T> {
+        let rights = self.catalog.rights_of(&self.txn, role)?;
+        let name = (*rights.name).into();
+        let role = Role { oid: role, name, superuser: rights.superuser };
+        let before = self.values.restrict(role, within);
+        let done = work(self);
+        self.values.unrestrict(before);
+        done
     }
 
     fn wanted_role(&self, text: Option<&str>) -> Result<Option<Role>> {

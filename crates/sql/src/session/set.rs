@@ -56,7 +56,7 @@ pub struct Values {
     pub identity: Identity,
     first_identity: Identity,
     /// See [`Values::restrict`].
-    is_restricted: bool,
+    within: Option<&'static str>,
     /// The name of the session's role that the client was told, where it is another one since.
     untold_user: Option<Arc<str>>,
     /// Where the catalogs are told whose rights statements have.
@@ -107,6 +107,7 @@ struct Undo {
 /// What was so before [`Values::restrict`].
 pub struct Restricted {
     role: Option<Role>,
+    within: Option<&'static str>,
     mark: usize,
 }
 
@@ -149,7 +150,7 @@ impl Values {
             only_utf8: false,
             first_identity: identity.clone(),
             identity,
-            is_restricted: false,
+            within: None,
             untold_user: None,
             user,
             running,
@@ -314,25 +315,26 @@ impl Values {
     }
 
     /// Has what is run from here on the rights of a role, who wrote it: it can't take others, and what it sets does not
-    /// outlast it.
-    pub fn restrict(&mut self, role: Role) -> Restricted {
-        let before = self.identity.role.replace(role);
-        self.identity_applied();
-        self.is_restricted = true;
-        Restricted { role: before, mark: self.mark() }
+    /// outlast it. `within` is what messages call that. Names mean what they meant, so plans stay.
+    pub fn restrict(&mut self, role: Role, within: &'static str) -> Restricted {
+        // Relaxed, as in `identity_applied`.
+        self.user.store(role.oid.0, Ordering::Relaxed);
+        let role = self.identity.role.replace(role);
+        let within = self.within.replace(within);
+        Restricted { role, within, mark: self.mark() }
     }
 
     /// The end of that.
     pub fn unrestrict(&mut self, before: Restricted) {
         self.undo_to(before.mark);
-        self.is_restricted = false;
+        self.within = before.within;
         self.identity.role = before.role;
-        self.identity_applied();
+        self.user.store(self.identity.current().oid.0, Ordering::Relaxed);
     }
 
-    /// Whether what is run may not take other rights than it has.
-    pub fn is_restricted(&self) -> bool {
-        self.is_restricted
+    /// In what messages call it, if what is run may not take other rights than it has.
+    pub fn restricted_within(&self) -> Option<&'static str> {
+        self.within
     }
 
     /// Who the session began with.
