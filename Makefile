@@ -5,8 +5,8 @@ CARGO ?= cargo
 DATA ?= ./data
 SEEDS ?= 50
 TORTURE_SEEDS ?= 1000
-WIRE_FUZZ_ROUNDS ?= 1000000
-SYNTAX_FUZZ_ROUNDS ?= 100000
+WIRE_FUZZ_ROUNDS ?= 8000000
+SYNTAX_FUZZ_ROUNDS ?= 350000
 
 # Release builds tell what they were built from: `thalweg --version`, and the records of what was measured.
 RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/null) $(CARGO) build --release --locked
@@ -45,8 +45,8 @@ tidy:
 
 unit:
 	THALWEG_REQUIRE_PG=1 $(CARGO) test --workspace --locked
-	$(CARGO) test --locked -p base --features lab-counts --lib counts
-	$(CARGO) test --locked -p storage --features lab-counts --lib shared_lines
+	./tests/some.sh $(CARGO) test --locked -p base --features lab-counts --lib counts
+	./tests/some.sh $(CARGO) test --locked -p storage --features lab-counts --lib shared_lines
 
 ## The same tests, differential scripts and all, over a cache of 16 pages, the fewest that a server can be given.
 test-tiny-cache: deps deps-test
@@ -59,8 +59,8 @@ test-tiny-logs: deps deps-test
 ## Seeded mutation of messages and of statements, about a minute. A failing case is told by its number; one of
 ## the messages runs alone with WIRE_FUZZ_SEED=n.
 fuzz-test:
-	WIRE_FUZZ_ROUNDS=$(WIRE_FUZZ_ROUNDS) $(CARGO) test --locked -p wire --lib mutated
-	SYNTAX_FUZZ_ROUNDS=$(SYNTAX_FUZZ_ROUNDS) $(CARGO) test --locked -p syntax --test it fuzz::mutated
+	WIRE_FUZZ_ROUNDS=$(WIRE_FUZZ_ROUNDS) ./tests/some.sh $(CARGO) test --locked -p wire --lib mutated
+	SYNTAX_FUZZ_ROUNDS=$(SYNTAX_FUZZ_ROUNDS) ./tests/some.sh $(CARGO) test --locked -p syntax --test it fuzz::mutated
 
 ## Simulation: every write and sync of each seed's run is a crash.
 sim-test:
@@ -75,10 +75,11 @@ kill-test:
 ## The long versions, by hand before an issue is called resolved.
 torture:
 	$(MAKE) loom
-	THALWEG_CRASH_EVERY=1 $(CARGO) test --release --locked -p storage --lib outcomes_that_were_told
-	$(CARGO) run --release --locked -p sim -- crash --seeds $(TORTURE_SEEDS)
-	$(CARGO) run --profile checked --locked -p sim -- crash --from $(TORTURE_SEEDS) --seeds $(SEEDS)
-	$(RELEASE) -p thalweg
+	THALWEG_CRASH_EVERY=1 ./tests/some.sh $(CARGO) test --release --locked -p storage --lib outcomes_that_were_told
+	$(RELEASE) -p sim -p thalweg
+	./sim/long_run.sh 0 $(TORTURE_SEEDS) ./target/release/sim
+	$(CARGO) build --profile checked --locked -p sim
+	./sim/long_run.sh $(TORTURE_SEEDS) $(SEEDS) ./target/checked/sim
 	./tests/kill9.sh 100
 	./tests/kill9.sh 20 torn_page_protection=full_page_writes
 	./tests/kill9.sh 20 wal_io=mmap
@@ -176,4 +177,4 @@ traces: deps deps-test
 
 ## Model checks of the lock-free kernels: some minutes of building, then about one.
 loom:
-	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p base -p storage --lib loom
+	RUSTFLAGS="--cfg loom" ./tests/some.sh $(CARGO) test --release --locked -p base -p storage --lib loom

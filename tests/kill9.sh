@@ -2,7 +2,8 @@
 # Kills the server with SIGKILL under pgbench, again and again; in every third round the next start is killed, too,
 # while it recovers; in every other round indexes come and go concurrently, in the others large values do. After each
 # round: every transaction that pgbench was told of is there, each by its own number, the four sums of TPC-B agree, large
-# values are whole, and `thalweg check` finds nothing.
+# values are whole, `thalweg check` finds nothing, and no client has met anything but the end of its connection. At the end
+# the transactions of all rounds are still there.
 # Usage: kill9.sh ROUNDS [SETTING…]
 set -euo pipefail
 
@@ -85,6 +86,7 @@ check_acknowledged() {
             where round = $round and client = $client and seq <= $told")
         [ "$there" = "$told" ] || fail "client $client was told of $told commits, $there are there"
         acknowledged=$((acknowledged + told))
+        echo "$round,$client,$told" >>"$work/all-told"
     done <"$work/told"
     there=$(value "select count(*) from pgbench_history where round = $round")
     [ "$there" -le $((acknowledged + clients)) ] || fail "$there rows of $acknowledged acknowledged"
@@ -93,21 +95,46 @@ check_acknowledged() {
     [ "$there" = 0 ] || fail "$there transactions are there twice"
 }
 
+# What was told in one round is still there after all later ones.
+check_earlier_rounds() {
+    local lost
+    value 'create table told (round int, client int, told int)'
+    value "\\copy told from '$work/all-told' (format csv)"
+    lost=$(value 'select count(*) from told left join
+        (select round, client, count(*) as there from pgbench_history join told using (round, client)
+            where seq <= told group by round, client) kept using (round, client)
+        where told is distinct from there')
+    [ "$lost" = 0 ] || fail "of $lost clients of earlier rounds, acknowledged transactions are gone"
+    value 'drop table told'
+}
+
+# Until the server was killed nothing went wrong: its answers were none of errors, and its clients were still at work.
+check_clients() {
+    local complaint
+    complaint=$(grep -hE '(ERROR|FATAL|PANIC|WARNING):' "$work"/*.err || true)
+    [ -z "$complaint" ] || fail "a client was told: ${complaint:0:300}"
+    [ "$working" = yes ] || fail "pgbench ended before the server was killed: $(head -3 "$work/pgbench.err")"
+}
+
 # In every other round indexes of the accounts are made, remade and dropped beside pgbench. What a kill has left half
 # made is not used, and can be dropped.
 indexes() {
+    local step
     while :; do
-        value 'create index concurrently a_balance on pgbench_accounts (abalance)' &&
-            value 'create index concurrently a_hash on pgbench_accounts using hash (abalance)' &&
-            value 'reindex table concurrently pgbench_accounts' &&
-            value 'drop index concurrently a_balance' &&
-            value 'drop index concurrently a_hash' || return 0
-    done >/dev/null 2>&1
+        for step in 'create index concurrently a_balance on pgbench_accounts (abalance)' \
+            'create index concurrently a_hash on pgbench_accounts using hash (abalance)' \
+            'reindex table concurrently pgbench_accounts' \
+            'drop index concurrently a_balance' \
+            'drop index concurrently a_hash'; do
+            value "$step" >/dev/null 2>>"$work/indexes.err" || return 0
+            echo "$step" >>"$work/index-steps"
+        done
+    done
 }
 
 # In the other rounds two clients give rows large values, with their digests beside them.
 letters() {
-    "$bin/pgbench" -n -c 2 -T 60 -f "$work/letters.sql" >/dev/null 2>&1 || true
+    "$bin/pgbench" -n -c 2 -T 60 -f "$work/letters.sql" >/dev/null 2>"$work/letters.err" || true
 }
 
 check_letters() {
@@ -161,7 +188,7 @@ start
 value 'create table letters (id int primary key, digest text, body text)'
 value 'alter table pgbench_history add column round int, add column client int, add column seq int'
 for round in $(seq "$rounds"); do
-    rm -f "$work"/told.*
+    rm -f "$work"/told.* "$work"/*.err
     "$bin/pgbench" -n -c $clients -j 2 -T 60 -M prepared -f "$work/tpcb.sql" -D seq=0 -D scale=$scale \
         -D "round=$round" --log --log-prefix="$work/told" >"$work/pgbench.out" 2>"$work/pgbench.err" &
     bench=$!
@@ -169,8 +196,10 @@ for round in $(seq "$rounds"); do
     maker=$!
     seconds=$((RANDOM % 3))
     sleep "$seconds.$((RANDOM % 9 + 1))"
+    if kill -0 "$bench" 2>/dev/null; then working=yes; else working=no; fi
     kill_hard
     wait "$bench" "$maker" || true
+    check_clients
     if [ $((round % 3)) -eq 0 ]; then
         launch
         sleep "$(printf '0.%03d' $((RANDOM % 60 + 1)))"
@@ -190,8 +219,10 @@ for round in $(seq "$rounds"); do
     drop_indexes
 done
 [ "$total" -gt 0 ] || fail "nothing was ever acknowledged"
+check_earlier_rounds
 # Every third round tries, within the first few hundredths of a second.
 [ "$rounds" -lt 30 ] || [ "$second" -gt 0 ] || fail "no start was killed before it answered"
+[ "$rounds" -lt 30 ] || [ -s "$work/index-steps" ] || fail "no index was ever made beside pgbench"
 [ "$(value 'select count(*) from letters')" -gt 0 ] || fail "no large value was ever stored"
 stop
 echo "$rounds kills survived, $second starts killed before they answered," \

@@ -2,6 +2,8 @@
 
 use bench::pgbench::number_after;
 use bench::servers::{Peer, cpu, output};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// One line of the table.
 #[derive(Clone)]
@@ -26,9 +28,9 @@ pub struct Run {
     pub tps: f64,
     /// Average latency, milliseconds.
     pub latency_ms: f64,
-    /// Server processor time per transaction, microseconds.
+    /// Server processor time per transaction, microseconds, without connecting.
     pub cpu_us: f64,
-    /// Context switches of the machine per transaction.
+    /// Context switches of the machine per transaction, without connecting.
     pub switches: f64,
 }
 
@@ -83,40 +85,89 @@ impl Load {
         }
         Ok(chosen)
     }
+}
 
-    /// Runs it once against `peer`. A failed transaction is an error.
-    pub fn run(&self, peer: &Peer, clients: u32, seconds: u32, scale: u32) -> Result<Run, String> {
-        if !peer.canned {
-            peer.sql("checkpoint")?;
+/// How the loads are run.
+pub struct Bench {
+    seconds: u32,
+    scale: u32,
+    /// A script that asks the server for nothing.
+    nothing: PathBuf,
+}
+
+impl Bench {
+    /// `work` is a directory for what pgbench is to read.
+    pub fn new(seconds: u32, scale: u32, work: &Path) -> Result<Bench, String> {
+        let nothing = work.join("nothing.sql");
+        std::fs::write(&nothing, "\\set nothing 0\n")
+            .map_err(|e| format!("{}: {e}", nothing.display()))?;
+        Ok(Bench { seconds, scale, nothing })
+    }
+
+    /// Brings a server to where it would be after a while of this load. Without it each run would pay for what comes but once
+    /// after a checkpoint: PostgreSQL logs a page as a whole when it is changed first.
+    pub fn warm_up(&self, load: &Load, peer: &Peer, clients: u32) -> Result<(), String> {
+        if peer.canned {
+            return Ok(());
         }
-        let mut pgbench = peer.client("pgbench");
-        let threads = clients.min(2).to_string();
-        pgbench.args(["-n", "-c", &clients.to_string(), "-j", &threads]);
-        pgbench.args(["-T", &seconds.to_string(), "-s", &scale.to_string()]);
-        pgbench.args(&self.args).env("PGOPTIONS", self.settings);
-        let before = cpu::usage(peer.pid());
-        let text =
-            output(&mut pgbench).map_err(|e| format!("{} on {}: {e}", self.name, peer.name))?;
-        let after = cpu::usage(peer.pid());
-        let failed = number_after(&text, "number of failed transactions: ").unwrap_or(0.0);
-        if failed > 0.0 {
-            return Err(format!("{} on {}: {failed} failed transactions", self.name, peer.name));
+        peer.sql("checkpoint")?;
+        self.pgbench(load, peer, clients).map(drop)
+    }
+
+    /// Runs a load once against `peer`. A failed transaction is an error.
+    pub fn run(&self, load: &Load, peer: &Peer, clients: u32) -> Result<Run, String> {
+        let connecting = spent(peer, || self.connect(peer, clients))?.1;
+        let (text, spent) = spent(peer, || self.pgbench(load, peer, clients))?;
+        let number = |label: &str| {
+            number_after(&text, label)
+                .ok_or_else(|| format!("{} on {}: no '{label}' in: {text}", load.name, peer.name))
+        };
+        let failed = number("number of failed transactions: ")?;
+        let done = number("number of transactions actually processed: ")?;
+        if failed > 0.0 || done == 0.0 {
+            return Err(format!("{} on {}: {done} done, {failed} failed", load.name, peer.name));
         }
-        let missing = |what: &str| format!("{} on {}: no {what} in: {text}", self.name, peer.name);
-        let done = number_after(&text, "number of transactions actually processed: ")
-            .filter(|n| *n > 0.0)
-            .ok_or_else(|| missing("transactions"))?;
         Ok(Run {
-            load: self.name.clone(),
+            load: load.name.clone(),
             peer: peer.name.clone(),
             clients,
-            tps: number_after(&text, "tps = ").ok_or_else(|| missing("tps"))?,
-            latency_ms: number_after(&text, "latency average = ")
-                .ok_or_else(|| missing("latency"))?,
-            cpu_us: (after.cpu_s - before.cpu_s) * 1e6 / done,
-            switches: after.switches.saturating_sub(before.switches) as f64 / done,
+            tps: number("tps = ")?,
+            latency_ms: number("latency average = ")?,
+            cpu_us: (spent.cpu_s - connecting.cpu_s).max(0.0) * 1e6 / done,
+            switches: spent.switches.saturating_sub(connecting.switches) as f64 / done,
         })
     }
+
+    fn pgbench(&self, load: &Load, peer: &Peer, clients: u32) -> Result<String, String> {
+        let mut pgbench = with_clients(peer, clients);
+        pgbench.args(["-T", &self.seconds.to_string(), "-s", &self.scale.to_string()]);
+        pgbench.args(&load.args).env("PGOPTIONS", load.settings);
+        output(&mut pgbench).map_err(|e| format!("{} on {}: {e}", load.name, peer.name))
+    }
+
+    /// As many clients come and go: what of a run is not its transactions'.
+    fn connect(&self, peer: &Peer, clients: u32) -> Result<String, String> {
+        let mut pgbench = with_clients(peer, clients);
+        output(pgbench.args(["-t", "1", "-f"]).arg(&self.nothing))
+    }
+}
+
+fn with_clients(peer: &Peer, clients: u32) -> Command {
+    let mut pgbench = peer.client("pgbench");
+    pgbench.args(["-n", "-c", &clients.to_string(), "-j", &clients.min(2).to_string()]);
+    pgbench
+}
+
+/// What the server (its processor time) and the machine (its switches) spend while something is done.
+fn spent<T>(
+    peer: &Peer,
+    done: impl FnOnce() -> Result<T, String>,
+) -> Result<(T, cpu::Usage), String> {
+    let before = cpu::usage(peer.pid());
+    let done = done()?;
+    let after = cpu::usage(peer.pid());
+    let (cpu_s, switches) = (after.cpu_s - before.cpu_s, after.switches - before.switches);
+    Ok((done, cpu::Usage { cpu_s, switches }))
 }
 
 impl Run {

@@ -7,7 +7,7 @@ mod record;
 
 use bench::options::{self, Words};
 use bench::servers::{self, Peer, Places, ROOMY, Scratch};
-use load::{Load, Run};
+use load::{Bench, Load, Run};
 use std::process::ExitCode;
 
 /// What the command line chose.
@@ -62,13 +62,18 @@ fn run(options: &Options) -> Result<(), String> {
     for peer in &mut peers {
         peer.initialise(options.scale)?;
     }
+    let bench = Bench::new(options.seconds, options.scale, work.path())?;
     let mut runs: Vec<Run> = Vec::new();
     let total = loads.len() * options.clients.len() * options.repeats * peers.len();
     for load in &loads {
         for &clients in &options.clients {
-            for _ in 0..options.repeats {
-                for peer in &peers {
-                    let run = load.run(peer, clients, options.seconds, options.scale)?;
+            for peer in &peers {
+                bench.warm_up(load, peer, clients)?;
+            }
+            for repeat in 0..options.repeats {
+                // Each comes after another one: what a server does behind the last run meets not always the same one.
+                for i in 0..peers.len() {
+                    let run = bench.run(load, &peers[(repeat + i) % peers.len()], clients)?;
                     eprint!("\r{:>4}/{total} {:<40}", runs.len() + 1, run.label());
                     runs.push(run);
                 }

@@ -56,9 +56,9 @@ pub fn print_and_save(options: &Options, loads: &[Load], runs: &[Run]) -> Result
     let peers: Vec<&str> = options.peers.iter().map(String::as_str).collect();
     let mut text = bench::record::heading("Beside PostgreSQL");
     let facts = format!(
-        "scale {}, {} s a run, median of {}, interleaved, unix socket. Cells: transactions/s / average \
-         latency / server CPU per transaction (user and kernel) / context switches of the machine per \
-         transaction.\n\n",
+        "scale {}, {} s a run, median of {}, interleaved, each load behind a checkpoint and a run that is not \
+         measured, unix socket. Cells: transactions/s / average latency / server CPU per transaction (user and \
+         kernel) / context switches of the machine per transaction; all without connecting.\n\n",
         options.scale, options.seconds, options.repeats,
     );
     text.push_str(&facts);

@@ -14,6 +14,8 @@ use syntax::lift::Lifter;
 use syntax::{PARSE_STACK_BYTES, parse};
 
 const RANGE: &str = "SYNTAX_FUZZ_RANGE";
+/// What a child says that has run its cases.
+const CHILD_DONE: &str = "every case has had an answer";
 
 /// A small generator with good low bits (splitmix).
 struct Random(u64);
@@ -229,6 +231,9 @@ fn survives(from: u64, to: u64) -> bool {
     if !output.status.success() && to == from + 1 {
         eprintln!("{}", String::from_utf8_lossy(&output.stderr));
     }
+    // Were the child's test called otherwise, none would run, and that succeeds.
+    let ran = String::from_utf8_lossy(&output.stdout).contains(CHILD_DONE);
+    assert!(ran || !output.status.success(), "the child ran no case");
     output.status.success()
 }
 
@@ -241,6 +246,7 @@ fn child() {
     let builder = std::thread::Builder::new().stack_size(PARSE_STACK_BYTES + (1 << 20));
     let worker = builder.spawn(move || (from..to).for_each(run)).expect("a thread");
     worker.join().expect("no panic");
+    println!("{CHILD_DONE}");
 }
 
 #[test]
