@@ -8,6 +8,9 @@ TORTURE_SEEDS ?= 1000
 WIRE_FUZZ_ROUNDS ?= 8000000
 SYNTAX_FUZZ_ROUNDS ?= 350000
 
+# What only the lab builds, as far as it goes together.
+LAB_FEATURES = storage/page-trace,bench/lab-counts,bench/lab-hash-lines,bench/lab-hash-protocols,bench/lab-wal-locked,bench/lab-wal-packed
+
 # Release builds tell what they were built from: `thalweg --version`, and the records of what was measured.
 RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/null) $(CARGO) build --release --locked
 
@@ -38,6 +41,7 @@ deps-lab:
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy -p storage -p bench --all-targets --locked --features $(LAB_FEATURES) -- -D warnings
 	./sim/mutations/run.sh --fit
 
 tidy:

@@ -480,6 +480,8 @@ impl Scenario for Bank {
             "left: an index kept up",
             "left: an index in use",
             "left: an index dead",
+            "left: a split open",
+            "left: a bucket's split open",
             faults::FULL,
             faults::UNWRITTEN,
             faults::UNREAD,

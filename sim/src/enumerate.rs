@@ -94,8 +94,14 @@ impl Coverage {
         *self.windows.entry(window).or_default() += 1;
     }
 
+    /// A crash is inside a window if part of what was written there is before it. Of a change in memory only, which writes
+    /// nothing itself, it is the last one before anything of the change is on the disk.
     fn hit_passed(&mut self, windows: &[Passed], at: usize) {
-        for w in windows.iter().filter(|w| w.begin <= at && at <= w.end) {
+        let is_inside = |w: &&Passed| match w.begin == w.end {
+            true => at == w.end,
+            false => w.begin < at && at <= w.end,
+        };
+        for w in windows.iter().filter(is_inside) {
             self.hit(w.name);
         }
     }

@@ -45,6 +45,30 @@ impl Database {
         superuser: &str,
         config: &Config,
     ) -> Result<Database, StartError> {
+        let database = Database::at_rest(env, data, superuser, config)?;
+        database.cluster.start_vacuum(|complaint| base::log!("{complaint}"));
+        Ok(database)
+    }
+
+    /// As [`Database::open`], for who verifies what is there: nothing changes a table behind its back.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_at_rest(
+        data: &Path,
+        superuser: &str,
+        config: &Config,
+    ) -> Result<Database, StartError> {
+        let env = Env::new(Arc::new(RealDisk::new(data)));
+        Database::at_rest(&env, data, superuser, config)
+    }
+
+    fn at_rest(
+        env: &Env,
+        data: &Path,
+        superuser: &str,
+        config: &Config,
+    ) -> Result<Database, StartError> {
         let failed = |fault: &dyn std::fmt::Display| {
             StartError::new(format!("cannot open the data directory {}: {fault}", data.display()))
         };
@@ -79,7 +103,6 @@ impl Database {
                     let told = error.message();
                     base::log!("temporary relations of earlier sessions are left: {told}");
                 }
-                database.cluster.start_vacuum(|complaint| base::log!("{complaint}"));
                 Ok(database)
             }
             Err(fault) => {

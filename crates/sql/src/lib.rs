@@ -6,6 +6,7 @@ pub mod catalog;
 pub mod error;
 pub mod exec;
 pub mod func;
+mod options;
 pub mod password;
 pub mod plan;
 pub mod session;

@@ -38,6 +38,7 @@ pub fn read(mut arguments: impl Iterator<Item = String>) -> Result<Command, Stri
         Some("--version" | "-V") => Ok(Command::Version),
         Some("serve") => serve(arguments),
         Some("check") => match (arguments.next(), arguments.next()) {
+            (Some(help), None) if matches!(&*help, "--help" | "-h") => Ok(Command::Help),
             (Some(data), None) => Ok(Command::Check { data: PathBuf::from(data) }),
             _ => Err("check takes the data directory, and nothing else".into()),
         },

@@ -50,7 +50,7 @@ pub fn check(data: &Path) -> Result<Checked, StartError> {
     }
     let mut config = Config::new();
     config.read_file(data)?;
-    let database = Database::open(data, "", &config)?;
+    let database = Database::open_at_rest(data, "", &config)?;
     let mut checked = Checked::default();
     if let Err(fault) = structures(&database, &mut checked) {
         checked.faults.push(fault.to_string());
@@ -190,7 +190,7 @@ fn pages(env: &Env, checked: &mut Checked) -> storage::Result<()> {
                     checked.faults.push(fault.to_string());
                 } else if let Err(mismatch) = page::verify(&bytes, id) {
                     let file = relfile::path(rel, fork);
-                    checked.faults.push(format!("block {block} of file \"{file}\": {mismatch:?}"));
+                    checked.faults.push(format!("block {block} of file \"{file}\": {mismatch}"));
                 }
             }
         }

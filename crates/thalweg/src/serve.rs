@@ -101,16 +101,22 @@ fn greet(
     let (data, workers) = (options.data.display(), options.workers);
     writeln!(out, "Thalweg {version} serves {data} ({workers} workers)")?;
     let port = options.port;
+    let is = |authentication| options.rules == Rules::of(authentication);
+    let addresses = server.addresses();
     match server.socket_path().and_then(Path::parent) {
         Some(dir) => {
-            writeln!(out, "  psql -h {} -p {port} -U {superuser} postgres", dir.display())?
+            let warning = match is(Authentication::Trust) && addresses.is_empty() {
+                true => "    WARNING: --auth trust believes everybody on this machine",
+                false => "",
+            };
+            let dir = dir.display();
+            writeln!(out, "  psql -h {dir} -p {port} -U {superuser} postgres{warning}")?;
         }
         None => writeln!(out, "  no unix socket: unix_socket_directories is empty")?,
     }
-    let Some(address) = server.addresses().first() else {
+    let Some(address) = addresses.first() else {
         return writeln!(out, "  no TCP: listen_addresses is empty");
     };
-    let is = |authentication| options.rules == Rules::of(authentication);
     let how = if is(Authentication::Trust) {
         format!("WARNING: --auth trust believes everybody who can reach {address}")
     } else if is(Authentication::Peer) || is(Authentication::Scram) {

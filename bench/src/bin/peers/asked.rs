@@ -69,7 +69,10 @@ pub fn table(options: &Options, loads: &[Load], runs: &[Run]) -> String {
         return text;
     }
     text.push_str("\nAsked for and aimed at; beside it what canned replies reach of it, which do no work.\n\n");
-    table_head(&mut text, ["what", "clients", "at least", "aim", "found", "of the aim", "canned", "verdict"]);
+    table_head(
+        &mut text,
+        ["what", "clients", "at least", "aim", "found", "of the aim", "canned", "verdict"],
+    );
     for Verdict { what, clients, least, aim, found, canned } in verdicts {
         let verdict = if found >= least { "holds" } else { "MISSED" };
         let canned = canned.map_or("–".to_owned(), |share| format!("{share:.2}"));

@@ -4,6 +4,7 @@ mod cost;
 mod creating;
 mod entries;
 mod gate;
+mod options;
 mod scans;
 mod used;
 mod with;
@@ -11,13 +12,13 @@ mod with;
 use std::sync::Arc;
 
 use base::usage::{self, Usage};
-use syntax::ast::{self, OptionValue, Statement};
+use syntax::ast::{self, Statement};
 
 use crate::bind::Ty;
 use crate::bind::deparse::Deparser;
 use crate::bind::tree::{Column, Expr, SortExpr};
 use crate::bind::walk;
-use crate::error::{Result, SqlError, bail};
+use crate::error::{Result, SqlError};
 use crate::exec::spill::Usage as Memory;
 use crate::exec::watch::{Profile, Watched};
 use crate::exec::{Cx, State, choose};
@@ -35,6 +36,7 @@ use super::prepare::{is_plannable, plain_field};
 use super::{Session, names};
 use cost::{Cost, Costs};
 use entries::EntryNames;
+use options::{Options, changed_settings};
 use used::Show;
 use with::{own_names, quoted};
 
@@ -50,7 +52,7 @@ impl Session {
         client: &mut dyn Client,
         described: bool,
     ) -> Result<String> {
-        let Options { analyze, costs, timing, summary, mut show } = Options::of(explain)?;
+        let Options { analyze, costs, timing, summary, settings, mut show } = Options::of(explain)?;
         show.times = self.backend.values.hot.times_io;
         let before = usage::so_far();
         let begun = base::clock::now();
@@ -125,6 +127,7 @@ impl Session {
         if entries > 1 {
             (lines, _) = printed(true);
         }
+        lines.extend(changed_settings(&self.backend.values).filter(|_| settings));
         if show.buffers {
             used::of_planning(show, &planning_used, &mut lines);
         }
@@ -147,60 +150,6 @@ impl Session {
         let rows: Vec<Vec<Datum>> = lines.into_iter().map(|line| vec![Datum::text(line)]).collect();
         self.send_rows(&fields, &rows, client, described)?;
         Ok("EXPLAIN".to_owned())
-    }
-}
-
-/// What is asked for.
-struct Options {
-    analyze: bool,
-    costs: bool,
-    timing: bool,
-    summary: Option<bool>,
-    show: Show,
-}
-
-impl Options {
-    fn of(explain: &ast::Explain) -> Result<Options> {
-        let mut wanted = Options {
-            analyze: false,
-            costs: true,
-            timing: true,
-            summary: None,
-            show: Show::default(),
-        };
-        for option in &explain.options {
-            let on = match &option.value {
-                None => true,
-                Some(OptionValue::Bool(on)) => *on,
-                Some(OptionValue::Integer(n)) => *n != 0,
-                Some(OptionValue::String(word)) => {
-                    !matches!(&*word.to_ascii_lowercase(), "off" | "false" | "0")
-                }
-                _ => true,
-            };
-            match &*option.name {
-                "analyze" => wanted.analyze = on,
-                "costs" => wanted.costs = on,
-                "timing" => wanted.timing = on,
-                "summary" => wanted.summary = Some(on),
-                "buffers" => wanted.show.buffers = on,
-                "wal" => wanted.show.wal = on,
-                "verbose" | "settings" => {}
-                "format" => match &option.value {
-                    Some(OptionValue::String(word)) if word.eq_ignore_ascii_case("text") => {}
-                    _ => {
-                        return Err(SqlError::unsupported(
-                            "EXPLAIN in other formats than text is not supported yet",
-                        ));
-                    }
-                },
-                other => bail!(SYNTAX_ERROR, "unrecognized EXPLAIN option \"{other}\""),
-            }
-        }
-        if wanted.show.wal && !wanted.analyze {
-            bail!(INVALID_PARAMETER_VALUE, "EXPLAIN option WAL requires ANALYZE");
-        }
-        Ok(wanted)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::catalog::store::schema::catalog_by_oid;
 use crate::catalog::{TableDef, TableKind, parameters};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::exec::Host;
+use crate::options::boolean;
 use crate::types::Oid;
 
 use super::Session;
@@ -329,7 +330,7 @@ impl Wanted {
         // There is nothing to give them to: a vacuum is one context.
         let mut parallel = 0;
         for option in &vacuum.options {
-            let on = || is_on(option);
+            let on = || boolean(option);
             match (&*option.name, vacuum.vacuum) {
                 ("verbose", _) => wanted.verbose = on()?,
                 ("skip_locked", _) => wanted.skip_locked = on()?,
@@ -396,26 +397,6 @@ fn workers(option: &DefOption) -> Result<i32> {
         return Err(crate::bind::at(wrong(text), option.loc));
     }
     Ok(number)
-}
-
-/// Whether an option without a value, or with a word or number for yes, is set.
-///
-/// # Errors
-/// `42601` for what is neither yes nor no.
-fn is_on(option: &DefOption) -> Result<bool> {
-    let given = match &option.value {
-        None => Some(true),
-        Some(OptionValue::Bool(on)) => Some(*on),
-        Some(OptionValue::Integer(0)) => Some(false),
-        Some(OptionValue::Integer(1)) => Some(true),
-        Some(OptionValue::String(word)) => match &*word.to_ascii_lowercase() {
-            "true" | "on" => Some(true),
-            "false" | "off" => Some(false),
-            _ => None,
-        },
-        Some(_) => None,
-    };
-    given.ok_or_else(|| sql_error!(SYNTAX_ERROR, "{} requires a Boolean value", option.name))
 }
 
 /// INDEX_CLEANUP AUTO, or without a word.

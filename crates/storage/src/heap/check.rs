@@ -1,11 +1,12 @@
-//! Verifying a heap: structure of every page, chains (H2), the promises of the visibility map (H4).
+//! Verifying a heap: structure of every page, chains (H2), the promises of the visibility map (H4), its maps' pages.
 
 use super::fetch::Chain;
 use super::{HeapRel, page, vm};
 use crate::error::Result;
 use crate::page::{LineFlags, LinePointer, PAGE_BYTES, PageKind, PageView};
-use crate::txn::{Fate, Flags, visibility};
+use crate::txn::{Fate, Flags, TupleHeader, visibility};
 use base::{BlockNo, Csn, Fork, Tid};
+use std::collections::BTreeMap;
 
 /// What a line pointer of a sound page is to an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,9 +40,15 @@ impl HeapRel {
             if !is_blank {
                 page_faults(page.view(), &mut faults);
             }
+            if !is_blank && faults.is_empty() {
+                self.lost_rows(page.view(), &mut faults)?;
+            }
             let flag = !is_blank && page::is_all_visible(page.view());
             if map & vm::ALL_VISIBLE != 0 && !flag {
                 faults.push("is all visible in the map but not by its flag".to_owned());
+            }
+            if map & vm::ALL_FROZEN != 0 && map & vm::ALL_VISIBLE == 0 {
+                faults.push("is all frozen in the map but not all visible".to_owned());
             }
             drop(page);
             for fault in faults {
@@ -51,6 +58,31 @@ impl HeapRel {
         let behind = vm::first_behind(&self.rel)?;
         if let Some(block) = behind {
             report(format!("{} ends before block {block}, which is all visible", self.name()));
+        }
+        self.check_map(Fork::FreeSpace, PageKind::FreeSpace, report)?;
+        self.check_map(Fork::Visibility, PageKind::Visibility, report)
+    }
+
+    /// Verifies that a map's pages are such. What the free-space map says may be wrong: it is a hint.
+    fn check_map(&self, fork: Fork, kind: PageKind, report: &mut dyn FnMut(String)) -> Result<()> {
+        for block in (0..self.rel.blocks(fork)?).map(BlockNo) {
+            let page = self.rel.read(fork, block)?;
+            if !page.is_blank() && (page.kind() != Some(kind) || !page.header_is_sound()) {
+                report(format!("{}, {fork:?} block {block}: is no such page", self.name()));
+            }
+        }
+        Ok(())
+    }
+
+    /// H2: a heap-only version that is there is reached from a root. One that nothing leads to is lost to every index; what is
+    /// left of a rolled-back update may be.
+    fn lost_rows(&self, page: PageView<'_>, faults: &mut Vec<String>) -> Result<()> {
+        for (offset, header) in unreached(page) {
+            let (fate, _) =
+                visibility::fate(self.txns.txlog(), Csn(0), self.wal.durable(), &header)?;
+            if fate == Fate::Live {
+                faults.push(format!("line {offset} is a row's version that no root leads to"));
+            }
         }
         Ok(())
     }
@@ -133,6 +165,55 @@ fn page_faults(page: PageView<'_>, faults: &mut Vec<String>) {
     for span in spans.iter().filter(outside) {
         faults.push(format!("line {} lies outside the space of items", span.2));
     }
+    if page::is_all_visible(page) {
+        promise_faults(page, faults);
+    }
+}
+
+/// H4: of what the page's flag promises, everybody is told without looking at a version.
+fn promise_faults(page: PageView<'_>, faults: &mut Vec<String>) {
+    let unended = Flags::XMAX_INVALID.with(Flags::LOCK_ONLY);
+    for offset in 1..=page.line_count() {
+        let is_kept = match page.line(offset).flags() {
+            LineFlags::Unused | LineFlags::Redirect => true,
+            LineFlags::Dead => false,
+            LineFlags::Normal => page::version(page, offset).is_none_or(|item| {
+                let flags = page::header(page, item).flags;
+                flags.has(Flags::XMIN_FROZEN) && flags.any(unended)
+            }),
+        };
+        if !is_kept {
+            faults.push(format!("is all visible by its flag, but line {offset} may not be"));
+        }
+    }
+}
+
+/// The heap-only versions of a sound page that no root leads to.
+fn unreached(page: PageView<'_>) -> Vec<(u16, TupleHeader)> {
+    let mut inner = BTreeMap::new();
+    let mut roots = Vec::new();
+    for offset in 1..=page.line_count() {
+        let version = page::version(page, offset).map(|item| page::header(page, item));
+        match (page.line(offset).flags(), version) {
+            (LineFlags::Normal, Some(header)) if header.flags.has(Flags::HEAP_ONLY) => {
+                inner.insert(offset, header);
+            }
+            (LineFlags::Normal | LineFlags::Redirect, _) => roots.push(offset),
+            _ => {}
+        }
+    }
+    for root in roots {
+        if inner.is_empty() {
+            break;
+        }
+        let mut chain = Chain::new(page, root);
+        // A damaged page could lead round for ever.
+        for _ in 0..page.line_count() {
+            let Some((offset, ..)) = chain.next() else { break };
+            inner.remove(&offset);
+        }
+    }
+    inner.into_iter().collect()
 }
 
 /// H2: the successor of a HOT update is a heap-only version made by the transaction that ended this one.

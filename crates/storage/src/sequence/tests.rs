@@ -102,3 +102,26 @@ fn no_value_comes_twice_where_redo_begins_behind_the_record() {
     assert!(SequenceRel::new(rel, &rig.txns).next(&txn, &UP).unwrap() > 4);
     crashed.stop();
 }
+
+#[test]
+fn a_damaged_page_is_found() {
+    let rig = Rig::new(16);
+    let sequence = sequence(&rig, 1, Persistence::Permanent, 1);
+    let faults = || {
+        let mut faults = Vec::new();
+        sequence.check(&mut |fault| faults.push(fault)).unwrap();
+        faults
+    };
+    assert_eq!(faults(), <[String; 0]>::default());
+    let put = |value| {
+        let mut page = sequence.rel.write(base::Fork::Main, BLOCK).unwrap();
+        page.mark_dirty();
+        page.put_u8(CALLED, value);
+    };
+    put(2);
+    assert!(faults().len() == 1 && faults()[0].contains("the page is damaged"), "{:?}", faults());
+    put(0);
+    assert_eq!(faults(), <[String; 0]>::default());
+    sequence.rel.ensure_blocks(base::Fork::Main, 2).unwrap();
+    assert!(faults().len() == 1 && faults()[0].contains("exactly one page"), "{:?}", faults());
+}

@@ -15,9 +15,10 @@ mod waldump;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use base::Xid;
+use base::{BlockNo, PageId, Xid};
 use server::Database;
 use server::config::Config;
+use storage::page::PAGE_BYTES;
 use storage::txlog::{ALL_LOGS, MultiXactId, TxLogStart};
 
 /// A directory that goes when the test ends.
@@ -168,6 +169,44 @@ fn a_flipped_bit_is_found() {
     assert!(!sound);
     let file = format!("base/{}", largest.1.file_name().unwrap().to_str().unwrap());
     assert!(told.contains("block 0") && told.contains(&file), "{told}{complaints}");
+}
+
+/// A page that is another's, sealed as its own: only what it says is wrong.
+#[test]
+fn what_no_checksum_tells_is_found() {
+    let scratch = Scratch::new("structure");
+    let data = scratch.0.join("data");
+    let database = thalweg::Database::open(&data, "me", &config()).unwrap();
+    let mut connection = database.connect("postgres", "me").unwrap();
+    let table = "create table t (k int primary key, v text);
+        insert into t select g, repeat('v', 10) from generate_series(1, 5000) g";
+    connection.query(table).unwrap();
+    let file = |name: &str, connection: &mut thalweg::Connection<'_>| {
+        let question = format!("select pg_relation_filenode('{name}')");
+        let answer = connection.query(&question).unwrap().remove(0).rows.remove(0).remove(0);
+        base::RelId(answer.unwrap().parse().unwrap())
+    };
+    let relations = ["t", "t_pkey"].map(|name| file(name, &mut connection));
+    drop(connection);
+    database.close().unwrap();
+    let (sound, told, complaints) = check(&data);
+    assert!(sound, "{told}{complaints}");
+    // Each has its third page for its second, too.
+    let env = base::Env::new(std::sync::Arc::new(base::disk::real::RealDisk::new(&data)));
+    let files = storage::relfile::RelFiles::open(env.disk, 16).unwrap();
+    for rel in relations {
+        let page = |block| PageId { rel, fork: base::Fork::Main, block: BlockNo(block) };
+        let (mut kept, mut other) = ([0; PAGE_BYTES], [0; PAGE_BYTES]);
+        files.read(page(1), &mut kept).unwrap();
+        files.read(page(2), &mut other).unwrap();
+        storage::page::seal(&mut other, page(1));
+        files.write(page(1), &other).unwrap();
+        let (sound, told, complaints) = check(&data);
+        assert!(!sound && told.contains("public.t"), "{rel}: {told}{complaints}");
+        files.write(page(1), &kept).unwrap();
+    }
+    let (sound, told, complaints) = check(&data);
+    assert!(sound, "{told}{complaints}");
 }
 
 /// In a page that a start needs, and so is refused, and in one that nobody asks for.

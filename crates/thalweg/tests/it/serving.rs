@@ -38,6 +38,20 @@ fn it_greets_in_three_lines_and_warns_of_trust() {
 }
 
 #[test]
+fn it_warns_of_trust_where_only_the_socket_is_there() {
+    let arguments = ["--auth", "trust", "--set", "listen_addresses="];
+    let mut server = Running::start_with("trusted-socket", &arguments);
+    let greeting = server.greeting();
+    let lines: Vec<&str> = greeting.lines().collect();
+    assert_eq!(lines.len(), 3, "{greeting}");
+    let warning = "    WARNING: --auth trust believes everybody on this machine";
+    assert!(lines[1].ends_with(warning), "{greeting}");
+    assert_eq!(lines[2], "  no TCP: listen_addresses is empty");
+    server.signal("-TERM");
+    assert!(server.ends());
+}
+
+#[test]
 fn without_word_of_how_clients_are_known_those_of_the_network_need_a_password() {
     let port = free_port();
     let listen = format!("127.0.0.1:{port}");

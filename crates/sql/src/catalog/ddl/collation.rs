@@ -20,6 +20,7 @@ use crate::catalog::store::row::{CatalogRow, RowBuilder};
 use crate::catalog::store::schema::catalog;
 use crate::catalog::{FIRST_USER_OID, TableKind};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
+use crate::options::boolean;
 use crate::types::collation::RULES_VERSION;
 use crate::types::{Collation, Datum, Oid};
 
@@ -599,19 +600,4 @@ fn text(option: &DefOption) -> Result<Box<str>> {
         Some(OptionValue::Integer(number)) => Ok(number.to_string().into()),
         _ => bail!(SYNTAX_ERROR, "{} requires a parameter", option.name),
     }
-}
-
-fn boolean(option: &DefOption) -> Result<bool> {
-    let value = match &option.value {
-        None => Some(true),
-        Some(OptionValue::Bool(value)) => Some(*value),
-        Some(OptionValue::Integer(number @ (0 | 1))) => Some(*number == 1),
-        Some(OptionValue::String(text)) => match &*text.to_ascii_lowercase() {
-            "true" | "on" => Some(true),
-            "false" | "off" => Some(false),
-            _ => None,
-        },
-        Some(_) => None,
-    };
-    value.ok_or_else(|| sql_error!(SYNTAX_ERROR, "{} requires a Boolean value", option.name))
 }

@@ -9,6 +9,7 @@ use syntax::ast::{DefOption, OptionValue, Reindex, ReindexTarget, RelationRef};
 use crate::catalog::store::building::Command;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, SqlState, sql_error};
+use crate::options::boolean;
 use crate::types::{Datum, Oid};
 
 use super::concurrent::Beside;
@@ -45,22 +46,6 @@ impl ReindexOptions {
             }
             Some(_) => Err(sql_error!(SYNTAX_ERROR, "tablespace requires a parameter")),
         }
-    }
-}
-
-fn boolean(option: &DefOption) -> Result<bool> {
-    let word = match &option.value {
-        None => return Ok(true),
-        Some(OptionValue::Bool(on)) => return Ok(*on),
-        Some(OptionValue::Integer(0)) => return Ok(false),
-        Some(OptionValue::Integer(1)) => return Ok(true),
-        Some(OptionValue::String(word)) => word.to_ascii_lowercase(),
-        Some(_) => String::new(),
-    };
-    match &*word {
-        "true" | "on" => Ok(true),
-        "false" | "off" => Ok(false),
-        _ => Err(sql_error!(SYNTAX_ERROR, "{} requires a Boolean value", option.name)),
     }
 }
 

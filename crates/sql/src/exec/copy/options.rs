@@ -3,6 +3,7 @@
 use syntax::ast::{CopyDirection, DefOption, OptionValue};
 
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::options::boolean;
 use crate::types::Encoding;
 
 /// Which of the formats.
@@ -95,23 +96,6 @@ fn text(option: &DefOption) -> Result<String> {
         Some(OptionValue::Bool(b)) => Ok(b.to_string()),
         _ => Err(sql_error!(SYNTAX_ERROR, "{} requires a parameter", option.name)),
     }
-}
-
-fn boolean(option: &DefOption) -> Result<bool> {
-    match &option.value {
-        None | Some(OptionValue::Bool(true) | OptionValue::Integer(1)) => Ok(true),
-        Some(OptionValue::Bool(false) | OptionValue::Integer(0)) => Ok(false),
-        Some(OptionValue::String(word)) => match word.to_ascii_lowercase().as_str() {
-            "true" | "on" => Ok(true),
-            "false" | "off" => Ok(false),
-            _ => Err(not_boolean(option)),
-        },
-        _ => Err(not_boolean(option)),
-    }
-}
-
-fn not_boolean(option: &DefOption) -> SqlError {
-    sql_error!(SYNTAX_ERROR, "{} requires a Boolean value", option.name)
 }
 
 fn columns(option: &DefOption) -> Result<Columns> {

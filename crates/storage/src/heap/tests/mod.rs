@@ -1,6 +1,7 @@
 mod ahead;
 mod bitmaps;
 mod builds;
+mod checked;
 mod contests;
 mod locks;
 mod pruned;

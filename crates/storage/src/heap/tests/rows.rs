@@ -32,7 +32,7 @@ pub(super) fn assert_sound(heap: &HeapRel) {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-fn done(outcome: Outcome) -> (Tid, bool) {
+pub(super) fn done(outcome: Outcome) -> (Tid, bool) {
     match outcome {
         Outcome::Done { tid, heap_only } => (tid, heap_only),
         other => panic!("{other:?}"),
@@ -314,22 +314,4 @@ fn the_second_updater_learns_what_the_first_did() {
 
     one.begin(Isolation::ReadCommitted);
     assert!(matches!(heap.delete(&one, b, None).unwrap(), Outcome::Deleted));
-}
-
-#[test]
-fn a_promise_behind_the_end_is_found() {
-    let rig = Rig::new(16);
-    let heap = heap(&rig, 1, 100);
-    let txn = rig.begin();
-    heap.insert(&txn, b"row").unwrap();
-    txn.commit().unwrap();
-    assert_sound(&heap);
-    let mut map = vm::latch(heap.relation(), BlockNo(7)).unwrap();
-    map.mark_dirty();
-    vm::put(&mut map, BlockNo(7), vm::ALL_VISIBLE);
-    drop(map);
-    let mut faults = Vec::new();
-    heap.check(&mut |fault| faults.push(fault)).unwrap();
-    assert_eq!(faults.len(), 1, "{faults:?}");
-    assert!(faults[0].contains("ends before block 7"), "{faults:?}");
 }

@@ -4,6 +4,7 @@ use syntax::ast::{DefOption, OptionValue};
 
 use crate::bind::at;
 use crate::error::{Result, bail, sql_error};
+use crate::options;
 
 /// Options as given; `None` is the default.
 #[derive(Default)]
@@ -105,20 +106,7 @@ fn text(option: &DefOption) -> Result<Option<Box<str>>> {
 }
 
 fn boolean(option: &DefOption) -> Result<Option<bool>> {
-    let value = match &option.value {
-        None => return Ok(None),
-        Some(OptionValue::Bool(value)) => Some(*value),
-        Some(OptionValue::Integer(0)) => Some(false),
-        Some(OptionValue::Integer(1)) => Some(true),
-        Some(OptionValue::String(text)) => match &*text.to_ascii_lowercase() {
-            "true" | "on" => Some(true),
-            "false" | "off" => Some(false),
-            _ => None,
-        },
-        Some(_) => None,
-    };
-    let wrong = || sql_error!(SYNTAX_ERROR, "{} requires a Boolean value", option.name);
-    value.ok_or_else(wrong).map(Some)
+    option.value.as_ref().map(|_| options::boolean(option)).transpose()
 }
 
 fn limit(option: &DefOption) -> Result<Option<i32>> {
