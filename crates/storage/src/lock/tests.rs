@@ -36,7 +36,7 @@ fn try_lock(txn: &Txn, tag: LockTag, mode: LockMode) -> bool {
     }
 }
 
-/// A strong locker may find it before its writer has looked whether there is a strong lock.
+/// A strong locker may find it before its writer has looked whether there is a strong lock (L2).
 #[test]
 fn a_note_in_the_way_of_what_is_held_is_no_lock() {
     let world = World::new();
@@ -53,7 +53,8 @@ fn a_note_in_the_way_of_what_is_held_is_no_lock() {
     assert!(try_lock(&writer, tag, mode));
 }
 
-/// Grants without waiting follow the conflict table, whichever way locks are taken and given back.
+/// Grants without waiting follow the conflict table, whichever way locks are taken and given back. Each lock is in one place
+/// (L2).
 #[test]
 fn grants_follow_the_conflict_table() {
     let world = World::new();
@@ -97,6 +98,7 @@ fn grants_follow_the_conflict_table() {
     world.close();
 }
 
+/// L2: a weak lock is noted or in the table.
 #[test]
 fn weak_locks_leave_no_trace_until_a_strong_one_comes() {
     let world = World::new();

@@ -239,7 +239,10 @@ impl Checkpointer {
         // was dirty before the last checkpoint, and is not any more: the log may be gone.
         let pages = self.pool.min_rec_lsn();
         let redo = self.wal.redo_allowed(begin.min(pages)).max(self.redo());
-        debug_assert!(extent != Extent::Shutdown || redo == begin, "nothing is open at shutdown");
+        debug_assert!(
+            extent != Extent::Shutdown || redo == begin,
+            "nothing is open at shutdown (R6)"
+        );
         // Before the files that are pending: what has a number by now is among them.
         let next_rel = self.files.next_rel();
         let txns = self.txns.checkpoint_state();

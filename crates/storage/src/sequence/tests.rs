@@ -38,7 +38,7 @@ fn values_go_up_and_down_and_around() {
     assert!(edge.next(&txn, &UP).is_err());
 }
 
-/// What redo brings back lies behind every value handed out, by no more than a record covers.
+/// What redo brings back lies behind every value handed out (SQ1), by no more than a record covers.
 #[test]
 fn no_value_comes_twice_after_a_crash() {
     let rig = Rig::new(16);

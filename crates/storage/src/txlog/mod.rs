@@ -227,7 +227,8 @@ impl TxLog {
             return Ok(if xid == Xid::FROZEN { frozen } else { Outcome::Aborted });
         }
         if xid >= self.window.start() {
-            // A session says that its transaction runs before it puts the id anywhere.
+            // A session says that its transaction runs before it puts the id anywhere. What is on pages from before a start
+            // has lower ids (O3).
             let detail = format!("a row names transaction {xid}, which never began");
             return Err(Error::damaged(LogKind::Xact.directory(), None, detail));
         }

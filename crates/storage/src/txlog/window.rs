@@ -417,4 +417,57 @@ mod tests {
             });
         }
     }
+
+    /// Whoever looks for a page finds it, wherever it is on its way to the spill log (N1): in the ring, among the stragglers,
+    /// written out for others that come after.
+    #[test]
+    fn a_page_that_leaves_is_found_all_the_while() {
+        const PAGES: u64 = 60;
+        let first = |page: u64| Xid(page * WINDOW_PAGE);
+        for seed in 0..20 {
+            sim::run(seed, move || {
+                let disk = Arc::new(SimDisk::new());
+                disk.create_dir("txlog").unwrap();
+                disk.create_dir(LogKind::Subtrans.directory()).unwrap();
+                let (files, no_barrier) = (Arc::clone(&disk), Arc::new(|_| ()));
+                let spill = Slru::open(LogKind::Subtrans, 1, 0, files, no_barrier).unwrap();
+                let window = Arc::new(Window::new(first(0), 2, spill));
+                let env = Env::new(disk);
+                // Pages below have their entries.
+                let filled = Arc::new(AtomicU64::new(0));
+                let looks = || {
+                    let (window, filled) = (Arc::clone(&window), Arc::clone(&filled));
+                    move || {
+                        while filled.load(Ordering::Relaxed) < PAGES {
+                            for page in 0..filled.load(Ordering::Relaxed) {
+                                let found = window.get(first(page)).unwrap();
+                                assert_eq!(found, Entry::ABORTED, "page {page}");
+                            }
+                            base::park::yield_now();
+                        }
+                    }
+                };
+                let lookers: Vec<_> = (0..2).map(|_| env.spawn("looker", looks())).collect();
+                let end_of = |page: u64| window.entry(Xid(first(page).0 + WINDOW_PAGE - 1));
+                for page in 0..PAGES {
+                    window.prepare(first(page)).unwrap();
+                    for xid in first(page).0..first(page + 1).0 {
+                        window.entry(Xid(xid)).store(Entry::ABORTED);
+                    }
+                    if page % 3 == 0 {
+                        end_of(page).store(Entry::running(1));
+                    }
+                    filled.store(page + 1, Ordering::Relaxed);
+                    base::park::yield_now();
+                    if page % 12 == 11 {
+                        (page - 11..=page)
+                            .step_by(3)
+                            .for_each(|page| end_of(page).store(Entry::ABORTED));
+                        window.tidy().unwrap();
+                    }
+                }
+                lookers.into_iter().for_each(base::env::Background::join);
+            });
+        }
+    }
 }

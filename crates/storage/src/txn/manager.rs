@@ -244,6 +244,7 @@ impl TxnManager {
         let due = {
             let mut forgettable = self.forgettable.lock();
             let durable = self.wal.durable();
+            // What committed below is durable by now (N3).
             forgettable.take_if(|(_, lsn)| *lsn <= durable)
         };
         if let Some((xid, _)) = due {

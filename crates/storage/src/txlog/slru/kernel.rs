@@ -152,6 +152,7 @@ mod loom_tests {
         slot.tag.publish(page);
     }
 
+    /// P2: also of a page that has left its slot and come back.
     #[test]
     fn a_reader_accepts_only_words_of_its_page() {
         loom::model(|| {
