@@ -143,6 +143,7 @@ impl Checkpointer {
 
     /// The redo point of the last checkpoint.
     pub fn redo(&self) -> Lsn {
+        // Acquire: pairs with the release in `perform`: the control file says so.
         Lsn(self.redo.load(Ordering::Acquire))
     }
 
@@ -170,6 +171,7 @@ impl Checkpointer {
 
     /// Ends the background context.
     pub fn stop(&self) {
+        // Release: pairs with the acquires in `run` and `tick`.
         self.stop.store(true, Ordering::Release);
         if let Some(context) = self.context.get() {
             context.unpark();
@@ -192,6 +194,7 @@ impl Checkpointer {
         let _acting = usage::act_as(Role::Checkpointer);
         let _ = self.context.set(park::current());
         let mut samples = Samples::new(self.config().timeout / SAMPLES);
+        // Acquire, here and in `tick`: pairs with the release in `stop`.
         while !self.stop.load(Ordering::Acquire) {
             if let Err(e) = self.tick(&mut samples) {
                 complain("checkpointer", &e);

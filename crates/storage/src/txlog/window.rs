@@ -195,6 +195,7 @@ impl Window {
     /// A handle on the entry of `xid`, which must be handed out, with its page prepared, and unfinished.
     pub fn entry(&self, xid: Xid) -> EntryRef<'_> {
         let (page, index) = (page_of(xid), index_of(xid));
+        // Acquire: pairs with the release in `give`. As the transaction has not ended, the frame stays its page's (N2).
         if let Some(frame) = self.in_ring(page)
             && frame.number.load(Ordering::Acquire) == page
         {
@@ -212,6 +213,7 @@ impl Window {
     #[inline]
     pub fn prepare(&self, xid: Xid) -> Result<(), SlruError> {
         let page = page_of(xid);
+        // Acquire: pairs with the release in `give`: the entries are of this page.
         let ready = |frame: &Frame| frame.number.load(Ordering::Acquire) == page;
         if self.in_ring(page).is_some_and(ready) {
             return Ok(());
@@ -278,6 +280,7 @@ impl Window {
     fn finished(&self, frame: &Frame) -> Result<Option<Vec<u64>>, SlruError> {
         let mut words = Vec::with_capacity(frame.entries.len());
         for shared in &frame.entries {
+            // Acquire, here and below: pairs with the release in `EntryRef::store`.
             let mut entry = Entry(shared.load(Ordering::Acquire));
             // What the window has forgotten ended long ago: such an entry, or one that points there, stays.
             let mut forgotten = entry == Entry::NOTHING && words.len() < self.first_index(frame);
