@@ -1,7 +1,7 @@
 //! What must be true after a crash.
 //!
 //! Of many invariants of `storage` nothing but a crash shows whether they hold. Those named here are broken by deliberate
-//! faults (`mutations/`), which these checks catch:
+//! faults (`mutations/`), which a run must catch:
 //!
 //! | invariants | fault |
 //! |---|---|

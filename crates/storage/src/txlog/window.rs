@@ -369,6 +369,7 @@ mod tests {
     use base::disk::sim::SimDisk;
     use base::{Env, sim};
     use std::sync::Arc;
+    use std::time::Duration;
 
     /// A page that is to be spilt when the spill log has been cut off behind it: nobody needs it any more.
     #[test]
@@ -446,7 +447,8 @@ mod tests {
                                 let found = window.get(first(page)).unwrap();
                                 assert_eq!(found, Entry::ABORTED, "page {page}");
                             }
-                            base::park::yield_now();
+                            // Time passes only while all wait.
+                            base::park::sleep(Duration::from_micros(10));
                         }
                     }
                 };

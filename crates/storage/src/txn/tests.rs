@@ -666,7 +666,7 @@ fn no_look_at_the_sessions_misses_a_snapshot() {
     let writes = || {
         let txn = world.session();
         txn.set_synchronous(false);
-        while !stop.load(Ordering::Relaxed) {
+        for _ in 0..5000 {
             txn.begin(Isolation::ReadCommitted);
             txn.xid().unwrap();
             txn.commit().unwrap();
@@ -675,7 +675,7 @@ fn no_look_at_the_sessions_misses_a_snapshot() {
     };
     let reads = || {
         let txn = world.session();
-        for _ in 0..5000 {
+        while !stop.load(Ordering::Relaxed) {
             txn.begin(Isolation::ReadCommitted);
             let snapshot = txn.statement_snapshot();
             for _ in 0..3 {
@@ -686,10 +686,11 @@ fn no_look_at_the_sessions_misses_a_snapshot() {
         }
     };
     std::thread::scope(|scope| {
-        let writer = scope.spawn(writes);
-        let readers = [scope.spawn(reads), scope.spawn(reads)].map(|reader| reader.join());
+        let readers = [scope.spawn(reads), scope.spawn(reads)];
+        let written = scope.spawn(writes).join();
         stop.store(true, Ordering::Relaxed);
-        readers.into_iter().chain([writer.join()]).for_each(|done| done.unwrap());
+        let read = readers.map(|reader| reader.join());
+        read.into_iter().chain([written]).for_each(|done| done.unwrap());
     });
     world.close();
 }

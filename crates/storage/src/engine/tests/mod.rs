@@ -494,7 +494,7 @@ fn bounds_of_the_log_change_while_it_is_written() {
     });
 }
 
-/// E3: the log covers every id that was handed out; R3: so do the counters that a start begins with.
+/// E3: the log covers every id that was handed out.
 #[test]
 fn object_ids_are_never_handed_out_twice() {
     let disk = SimDisk::new();
