@@ -345,7 +345,7 @@ impl Engine {
     }
 
     /// Chooses another protection of pages against being written half, at any time; see
-    /// [`buffer::protection`].
+    /// `buffer/protection.rs`.
     pub fn set_torn_pages(&self, to: TornPages) -> Result<()> {
         self.pool.set_torn_pages(to)
     }
