@@ -47,7 +47,7 @@ impl Rank {
     }
 }
 
-/// The ranks that one context holds; counts per rank.
+/// The ranks that one context holds, each as often as it holds it.
 #[derive(Default)]
 pub(crate) struct Held {
     /// Touched by the context alone; the mutex only makes handles to it shareable.

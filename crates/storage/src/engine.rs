@@ -294,7 +294,7 @@ impl Engine {
     /// to redo. After an error the directory is as after a crash. Once is enough: whoever comes later gets to know how
     /// it went.
     pub fn shutdown(&self) -> Result<()> {
-        // AcqRel: pairs with the store below.
+        // AcqRel: pairs with the store below, and with the acquire in `closed_by_another`.
         let before =
             self.closing.compare_exchange(OPEN, CLOSING, Ordering::AcqRel, Ordering::Acquire);
         if before.is_err() {
@@ -302,12 +302,14 @@ impl Engine {
         }
         let done = self.close_rooms();
         let how = if done.is_ok() { CLOSED } else { NOT_IN_ORDER };
+        // Release: who sees how it went finds all of it done.
         self.closing.store(how, Ordering::Release);
         done
     }
 
     fn closed_by_another(&self) -> Result<()> {
         loop {
+            // Acquire: pairs with the release in `shutdown`.
             match self.closing.load(Ordering::Acquire) {
                 CLOSED => return Ok(()),
                 NOT_IN_ORDER => {
@@ -343,7 +345,7 @@ impl Engine {
     }
 
     /// Chooses another protection of pages against being written half, at any time; see
-    /// [`buffer::protection`].
+    /// `buffer/protection.rs`.
     pub fn set_torn_pages(&self, to: TornPages) -> Result<()> {
         self.pool.set_torn_pages(to)
     }

@@ -49,6 +49,7 @@ fn hand_over(engine: &Arc<Engine>, books: &Books, tag: LockTag, clean: &mut Clea
     let waited_for = || engine.txns().locks().is_waited_for(&tag);
     let table = if tag == QUEUE_LOCK { &books.queue } else { &books.accounts };
     let done = alone_with(engine, &txn, tag, |alone| {
+        // As they are under the lock (V4): what was made or dropped before is known.
         let trees = table.trees();
         clean(&HandedOver {
             heap: &table.heap,

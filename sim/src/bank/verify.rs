@@ -1,4 +1,24 @@
 //! What must be true after a crash.
+//!
+//! Of many invariants of `storage` nothing but a crash shows whether they hold. Those named here are broken by deliberate
+//! faults (`mutations/`), which a run must catch:
+//!
+//! | invariants | fault |
+//! |---|---|
+//! | W4: what is durable is on the disk | `told-before-durable`, `first-segment-unsynced`, `mapped-last-block` |
+//! | W5: segments are announced when their names are durable | `segment-name-unsynced` |
+//! | W6: an old run's records never come back | `tail-not-erased`, `epoch-not-raised` |
+//! | W7, R1: the redo point waits | `redo-point-too-new`, `holds-ignored`, `restart-point-too-new`, `status-not-kept` |
+//! | R2: the log before the control file | `control-before-log` |
+//! | R4, R5: files of no relation, and of dropped ones | `pending-files-kept`, `dropped-too-early` |
+//! | RF3: files' names are synced | `names-unsynced` |
+//! | BF6: log, copy, place, sync | `page-before-log`, `double-write-unsynced`, `double-write-reused`, `places-unsynced` |
+//! | P4, O2: the log before fates | `status-before-log` |
+//! | T5, V2, H4: durable commits only | `hint-too-early`, `visible-too-early`, `cut-keeps-promises` |
+//! | V1, H3: entries before line pointers | `lines-before-entries` |
+//! | H6: redo does once what was done | `redo-twice`, `move-half-redone` |
+//! | B3: a split is marked | `split-not-marked` |
+//! | SQ3: what was written covers nothing | `written-sequence-covers` |
 
 use super::client::{BATCH, Entry, balance};
 use super::history::{Commit, History, Promise, Told};

@@ -4,9 +4,9 @@ use super::{Finding, relative, walk};
 use std::fs;
 use std::path::Path;
 
-pub(super) fn check(root: &Path, findings: &mut Vec<Finding>) {
+pub(super) fn check(root: &Path, members: &[&str], findings: &mut Vec<Finding>) {
     let mut files = Vec::new();
-    for top in ["crates", "sim", "bench", "lab", "xtask", "docs"] {
+    for top in members.iter().chain(&["docs", "tests"]) {
         walk(&root.join(top), &mut files);
     }
     if let Ok(entries) = fs::read_dir(root) {

@@ -1,58 +1,80 @@
 //! Features of the laboratory: no release may have one.
 
 use super::Finding;
+use super::crates::Member;
+use super::manifest::{self, Dependency, Entry};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-
-/// Crates that a release is built of.
-const RELEASED: &[&str] = &[
-    "crates/base",
-    "crates/storage",
-    "crates/syntax",
-    "crates/wire",
-    "crates/sql",
-    "crates/server",
-    "crates/thalweg",
-];
 
 /// Whether a feature changes what is measured, and nothing that a database needs.
 fn is_of_the_laboratory(feature: &str) -> bool {
     feature.starts_with("lab-") || feature == "page-trace"
 }
 
-pub(super) fn check(root: &Path, findings: &mut Vec<Finding>) {
-    let mut read = |place: &str, check: fn(&str) -> Vec<String>| {
-        let text = fs::read_to_string(root.join(place)).unwrap_or_default();
-        let found = check(&text).into_iter();
-        findings.extend(found.map(|what| Finding { place: place.to_owned(), what }));
-    };
-    for released in RELEASED {
-        read(&format!("{released}/Cargo.toml"), in_manifest);
-    }
-    for other in ["Cargo.toml", "bench/Cargo.toml", "lab/Cargo.toml", "sim/Cargo.toml"] {
-        // Programs beside a release are built with it, and Cargo gives both the same features.
-        read(other, in_manifest);
-    }
-    read("Makefile", in_makefile);
+/// Programs beside a release are built with it, and Cargo gives both the same features: so no member may turn one on.
+pub(super) fn check(root: &Path, own: &[Entry], members: &[Member], findings: &mut Vec<Finding>) {
+    findings.extend(turned_on(own, members));
+    let made = fs::read_to_string(root.join("Makefile")).unwrap_or_default();
+    let told = |what| Finding { place: "Makefile".to_owned(), what };
+    findings.extend(in_makefile(&made).into_iter().map(told));
 }
 
-/// What a manifest turns on by itself: by default, or in a dependency.
-pub(super) fn in_manifest(text: &str) -> Vec<String> {
-    let (mut section, mut found) = ("", Vec::new());
-    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
-        if line.starts_with('[') {
-            section = line;
-            continue;
+/// A feature of a package.
+type Feature = (String, String);
+
+/// What manifests turn on by themselves, by default or in a dependency, and whatever that turns on in turn.
+pub(super) fn turned_on(own: &[Entry], members: &[Member]) -> Vec<Finding> {
+    let mut features: BTreeMap<Feature, Vec<Feature>> = BTreeMap::new();
+    // What is turned on, where.
+    let mut asked: Vec<(String, Feature)> = Vec::new();
+    let mut ask = |place: &str, dependencies: &[Dependency]| {
+        for dependency in dependencies {
+            let of_it = |name: &String| (dependency.package().to_owned(), name.clone());
+            let asks = dependency.features.iter().map(|name| (place.to_owned(), of_it(name)));
+            asked.extend(asks);
         }
-        let by_default = section == "[features]" && line.starts_with("default");
-        let in_dependency = section.contains("dependencies");
-        if (by_default || in_dependency) && quoted(line).any(names_one) {
-            found.push(format!(
-                "'{line}' turns a feature of the laboratory on: releases would have it"
-            ));
+    };
+    ask("Cargo.toml", &manifest::dependencies(own));
+    for member in members {
+        let dependencies = manifest::dependencies(&member.entries);
+        ask(&format!("{}/Cargo.toml", member.dir), &dependencies);
+        for entry in member.entries.iter().filter(|entry| entry.section == ["features"]) {
+            let names = manifest::quoted(&entry.value);
+            let turned_on = names.map(|name| feature(name, &member.package, &dependencies));
+            features.insert((member.package.clone(), entry.key.concat()), turned_on.collect());
+        }
+    }
+    for member in members {
+        let default = (member.package.clone(), "default".to_owned());
+        asked.push((format!("{}/Cargo.toml", member.dir), default));
+    }
+    let mut found = Vec::new();
+    for (place, first) in asked {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![first.clone()]);
+        while let Some(next) = open.pop() {
+            if is_of_the_laboratory(&next.1) {
+                let what = format!(
+                    "the feature {} of {} turns {}/{} on, which is of the laboratory: releases would have it",
+                    first.1, first.0, next.0, next.1
+                );
+                found.push(Finding { place: place.clone(), what });
+            } else if seen.insert(next.clone()) {
+                open.extend(features.get(&next).into_iter().flatten().cloned());
+            }
         }
     }
     found
+}
+
+/// What a name in a list of features means: `NAME`, `CRATE/NAME` or `CRATE?/NAME`.
+fn feature(name: &str, package: &str, dependencies: &[Dependency]) -> Feature {
+    let Some((of, name)) = name.split_once('/') else {
+        return (package.to_owned(), name.to_owned());
+    };
+    let of = of.trim_end_matches('?');
+    let dependency = dependencies.iter().find(|dependency| dependency.name == of);
+    (dependency.map_or(of, Dependency::package).to_owned(), name.to_owned())
 }
 
 /// Release builds that choose features.
@@ -64,13 +86,4 @@ pub(super) fn in_makefile(text: &str) -> Vec<String> {
     };
     let told = |line: &str| format!("'{}' builds a release with features", line.trim());
     whole.lines().filter(chooses).map(told).collect()
-}
-
-/// Whether a name, or `CRATE/NAME`, is of the laboratory.
-fn names_one(name: &str) -> bool {
-    is_of_the_laboratory(name.rsplit('/').next().unwrap_or(name))
-}
-
-fn quoted(line: &str) -> impl Iterator<Item = &str> {
-    line.split('"').skip(1).step_by(2)
 }

@@ -3,6 +3,10 @@
 mod crates;
 mod docs;
 mod features;
+mod invariants;
+mod manifest;
+mod reachable;
+mod rooms;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -61,10 +65,10 @@ impl Exceptions {
 pub fn run(root: &Path) -> ExitCode {
     let mut exceptions = Exceptions::read(root);
     let mut findings = Vec::new();
+    let (own, members) = crates::workspace(root);
+    let dirs: Vec<&str> = members.iter().map(|member| &*member.dir).collect();
     let mut files = Vec::new();
-    for top in ["crates", "sim", "bench", "lab", "xtask", "fuzz"] {
-        walk(&root.join(top), &mut files);
-    }
+    dirs.iter().for_each(|dir| walk(&root.join(dir), &mut files));
     files.sort();
     for path in &files {
         let shown = relative(root, path);
@@ -73,10 +77,12 @@ pub fn run(root: &Path) -> ExitCode {
             source::check(&shown, &text, &mut exceptions, &mut findings);
         }
     }
-    source::check_reachable(root, &files, &mut findings);
-    crates::check(root, &mut findings);
-    docs::check(root, &mut findings);
-    features::check(root, &mut findings);
+    reachable::check(root, &dirs, &files, &mut findings);
+    crates::check(root, &own, &members, &mut findings);
+    rooms::check(root, &files, &mut findings);
+    invariants::check(root, &files, &mut exceptions, &mut findings);
+    docs::check(root, &dirs, &mut findings);
+    features::check(root, &own, &members, &mut findings);
     findings.extend(exceptions.unused());
     for f in &findings {
         println!("{}: {}", f.place, f.what);
@@ -94,7 +100,8 @@ fn walk(dir: &Path, files: &mut Vec<PathBuf>) {
     for entry in entries.flatten() {
         let path = entry.path();
         if path.is_dir() {
-            if path.file_name().is_some_and(|n| n != "target") {
+            // What is built, or installed for a test.
+            if path.file_name().is_some_and(|n| n != "target" && n != "node_modules") {
                 walk(&path, files);
             }
         } else {

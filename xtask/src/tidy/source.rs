@@ -1,9 +1,6 @@
-//! Rules over Rust files: lengths, banned names, dead files.
+//! Rules over Rust files: lengths, banned names, tests that do not run.
 
-use super::{Exceptions, Finding, relative};
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use super::{Exceptions, Finding};
 
 const FILE_LINES_MAX: usize = 800;
 const FUNCTION_LINES_MAX: usize = 100;
@@ -45,16 +42,14 @@ const BANS: &[Ban] = &[
             "crates/base/src/counts",
             // In a handler of signals nothing else is called.
             "crates/base/src/disk/real/sigbus.rs",
-            // What models tell their tests.
-            "crates/storage/src/wal/loom.rs",
         ],
         why: "the laboratory does not see it; use base::sync",
     },
     Ban {
         name: "thread::sleep",
-        within: ENGINE,
+        within: &["crates/base/src", "crates/storage/src", "crates/sql/src", "crates/server/src"],
         except: &[],
-        why: "blocks a worker; use base::park::sleep",
+        why: "blocks a worker; use base::park::sleep, or tokio's timers in server",
     },
     Ban {
         name: "std::fs",
@@ -64,7 +59,7 @@ const BANS: &[Ban] = &[
         why: "goes around the simulated disk; use base::disk",
     },
     Ban {
-        name: "Instant::now()",
+        name: "Instant::now",
         within: &["crates/storage/src", "crates/sql/src"],
         except: &[],
         why: "goes around the simulated clock; use base::clock",
@@ -94,12 +89,6 @@ const BANS: &[Ban] = &[
         except: &[],
         why: "engine code is synchronous; it parks",
     },
-    Ban {
-        name: "#[ignore",
-        within: &["crates", "sim", "bench", "lab", "xtask/tests"],
-        except: &[],
-        why: "a test that does not run is no test",
-    },
 ];
 
 pub(super) fn check(
@@ -123,11 +112,14 @@ pub(super) fn check(
             });
         }
     }
-    let test_file = path.ends_with("tests.rs") || path.contains("/tests/");
+    for line in ignored(text) {
+        let what = "ignore: a test that does not run is no test".to_owned();
+        findings.push(Finding { place: format!("{path}:{line}"), what });
+    }
     for ban in BANS {
         let applies = ban.within.iter().any(|p| path.starts_with(p))
             && !ban.except.iter().any(|p| path.starts_with(p));
-        if !applies || (test_file && ban.name != "#[ignore") || path.starts_with("xtask") {
+        if !applies || is_test(path) {
             continue;
         }
         for line in lines_with(ban.name, text) {
@@ -139,6 +131,39 @@ pub(super) fn check(
             }
         }
     }
+}
+
+/// Whether a file has tests alone.
+pub(super) fn is_test(path: &str) -> bool {
+    path.ends_with("tests.rs") || path.ends_with("loom.rs") || path.contains("/tests/")
+}
+
+/// Lines, from 1, of attributes that keep a test from running, also under some condition.
+pub(super) fn ignored(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().map(|line| code(line).trim()).collect();
+    let mut found = Vec::new();
+    for (i, line) in lines.iter().enumerate() {
+        let of_tests = ["#[ignore", "#[cfg_attr("].into_iter().filter_map(|head| line.find(head));
+        for at in of_tests {
+            if line[..at].contains('"') {
+                continue; // a rule about attributes
+            }
+            let mut attribute = line[at..].to_owned();
+            for more in &lines[i + 1..] {
+                if attribute.matches('[').count() <= attribute.matches(']').count() {
+                    break;
+                }
+                attribute.push_str(more);
+            }
+            // What stands behind a condition is an attribute, too.
+            let mut parts = attribute.split(['[', '(', ',']).map(str::trim);
+            if parts.any(|part| part.split(|c: char| !c.is_alphanumeric()).next() == Some("ignore"))
+            {
+                found.push(i + 1);
+            }
+        }
+    }
+    found
 }
 
 /// Lines of the text, from 1, that mention a name, or begin an import that is short for it.
@@ -155,12 +180,12 @@ fn lines_with(name: &str, text: &str) -> Vec<usize> {
 }
 
 /// A line without its comment.
-fn code(line: &str) -> &str {
+pub(super) fn code(line: &str) -> &str {
     line.split("//").next().unwrap_or_default()
 }
 
 /// Imports with braces, each with its line, from 1, and what is between `use` and the semicolon.
-fn grouped_imports(text: &str) -> Vec<(usize, String)> {
+pub(super) fn grouped_imports(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((i, line)) = lines.next() {
@@ -188,7 +213,7 @@ fn import(code: &str) -> Option<&str> {
 }
 
 /// The paths that an import is short for: `a::{b, c::{d}}` is `a::b` and `a::c::d`.
-fn paths(tree: &str) -> Vec<String> {
+pub(super) fn paths(tree: &str) -> Vec<String> {
     let Some((stem, group)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
     let group = group.rsplit_once('}').map_or(group, |(inside, _)| inside);
     let mut depth = 0;
@@ -246,40 +271,4 @@ fn function_name(line: &str) -> Option<&str> {
     let name = rest.strip_prefix("fn ")?;
     let end = name.find(|c: char| !c.is_alphanumeric() && c != '_')?;
     Some(&name[..end])
-}
-
-/// Reports source files that no `mod` line reaches.
-pub(super) fn check_reachable(root: &Path, files: &[PathBuf], findings: &mut Vec<Finding>) {
-    let known: BTreeSet<&PathBuf> = files.iter().collect();
-    for path in files {
-        let shown = relative(root, path);
-        let in_src = shown.contains("/src/") && !shown.contains("/src/bin/");
-        if !shown.ends_with(".rs") || !in_src {
-            continue;
-        }
-        let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
-        let dir = path.parent().expect("a file has a folder");
-        if matches!(stem, "lib" | "main") {
-            continue;
-        }
-        let (name, home) = match stem {
-            "mod" => (dir.file_name().and_then(|s| s.to_str()), dir.parent()),
-            _ => (Some(stem), Some(dir)),
-        };
-        let (Some(name), Some(home)) = (name, home) else { continue };
-        let parents = [
-            home.join("mod.rs"),
-            home.join("lib.rs"),
-            home.join("main.rs"),
-            home.with_extension("rs"),
-        ];
-        let declared = parents.iter().filter(|p| known.contains(p)).any(|p| {
-            let text = fs::read_to_string(p).unwrap_or_default();
-            text.contains(&format!("mod {name};"))
-        });
-        if !declared {
-            findings
-                .push(Finding { place: shown, what: "no `mod` line reaches this file".to_owned() });
-        }
-    }
 }

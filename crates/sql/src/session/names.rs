@@ -160,7 +160,7 @@ pub fn relation(backend: &Backend, text: &str) -> Result<Oid> {
 }
 
 impl Backend {
-    /// See [`SessionCatalog::no_relation`].
+    /// See [`no_relation`](crate::catalog::store::SessionCatalog::no_relation).
     pub fn no_relation(&self, name: &ast::RelationRef) -> SqlError {
         self.catalog.no_relation(&self.txn, name.schema.as_deref(), &name.name)
     }

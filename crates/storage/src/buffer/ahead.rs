@@ -91,6 +91,7 @@ impl UnderWay {
 
     /// So many of them have their pages, or won't get any.
     fn leave(&self, frames: usize) {
+        // AcqRel: pairs with the acquire in `wait_for_all`: what was read is settled.
         if frames > 0 && self.frames.fetch_sub(frames, Ordering::AcqRel) == frames {
             lot::unpark_all(self.key());
         }

@@ -61,7 +61,8 @@ impl CleanerState {
 
     /// Wakes the cleaner.
     pub fn wake(&self) {
-        // Relaxed load: a stale `true` means that the cleaner has yet to answer it.
+        // Relaxed load: a stale `true` means that the cleaner has yet to answer it. SeqCst: pairs with the look in `nap`, under
+        // the lot's mutex: either the sleeper sees it, or it is found in the lot.
         if !self.asked.load(Ordering::Relaxed) && !self.asked.swap(true, Ordering::SeqCst) {
             lot::unpark_all(self.key());
         }
@@ -74,6 +75,7 @@ impl CleanerState {
 
     /// Whether the background contexts are to end.
     pub fn stopping(&self) -> bool {
+        // SeqCst: pairs with the store in `stop`.
         self.stopping.load(Ordering::SeqCst)
     }
 
@@ -83,9 +85,11 @@ impl CleanerState {
 
     /// Sleeps until asked, stopped, or `deadline`.
     fn nap(&self, deadline: Instant) {
+        // SeqCst: pairs with `wake` and `stop`.
         let nothing =
             || !self.asked.load(Ordering::SeqCst) && !self.stopping.load(Ordering::SeqCst);
         lot::park_on(self.key(), lot::EXCLUSIVE, nothing, Some(deadline));
+        // SeqCst: pairs with the swap in `wake`: what was asked for before it is looked at after this.
         self.asked.store(false, Ordering::SeqCst);
     }
 }
@@ -102,6 +106,7 @@ pub(super) fn start(env: &Env, pool: &Arc<Pool>) {
 
 /// Stops both and waits for their end.
 pub(super) fn stop(pool: &Pool) {
+    // SeqCst: pairs with the looks of those who are about to sleep, as in `wake`.
     pool.cleaner.stopping.store(true, Ordering::SeqCst);
     lot::unpark_all(pool.cleaner.key());
     sync::stop(pool);

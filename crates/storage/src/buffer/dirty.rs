@@ -65,6 +65,7 @@ impl DirtyQueues {
         // The older position; a later one in `rec_lsn` came after the copy. UNLOGGED in both stays.
         let flushing = frame.flushing.load(Ordering::Relaxed);
         frame.rec_lsn.store(flushing, Ordering::Relaxed);
+        // Release: pairs with the acquires in `is_dirty` and `needs_redo_from`: who sees it gone sees `rec_lsn`.
         frame.flushing.store(0, Ordering::Release);
     }
 

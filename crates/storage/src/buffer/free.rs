@@ -83,6 +83,7 @@ impl FreeList {
 
     /// Waits until there may be one.
     pub fn wait(&self, deadline: Instant) {
+        // SeqCst: with `give`, as there.
         self.counts.waiting.fetch_add(1, Ordering::SeqCst);
         let _waiting = wait_event::during(Event::FreeFrame);
         let none = || self.counts.free.load(Ordering::SeqCst) == 0;

@@ -71,6 +71,7 @@ impl Failures {
         if heirs > 0 {
             by_load.insert(number, (heirs, copy_of(error)));
         } else {
+            // SeqCst, as all, but nothing hangs on it: nobody waits.
             self.len.fetch_sub(1, Ordering::SeqCst);
         }
     }
@@ -83,6 +84,7 @@ impl Failures {
 
     /// The error of load `number`, for one that waited for it; `None` if it succeeded.
     fn inherit(&self, number: u32) -> Option<Error> {
+        // SeqCst: pairs with the addition in `fail`, which comes before the wake-up.
         if self.len.load(Ordering::SeqCst) == 0 {
             return None;
         }
@@ -92,6 +94,7 @@ impl Failures {
         let mine = copy_of(error);
         if *heirs == 0 {
             by_load.remove(&number);
+            // SeqCst, as all, but nothing hangs on it: it changes under the latch.
             self.len.fetch_sub(1, Ordering::SeqCst);
         }
         Some(mine)
@@ -232,6 +235,7 @@ impl Relation {
     /// The error for a block that has been cut off since its number was looked at. To be called with the slot claimed:
     /// who cuts stores the length and then looks at the slots, so that one of the two sees the other.
     pub(super) fn is_cut_off(&self, fork: Fork, block: BlockNo) -> Option<Error> {
+        // Pairs with the fence in `Relation::truncate`.
         fence(Ordering::SeqCst);
         let blocks = self.map().fork(fork).blocks.load(Ordering::SeqCst);
         (block.0 >= blocks).then(|| self.not_there(fork, block, blocks))

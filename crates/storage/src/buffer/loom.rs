@@ -105,6 +105,7 @@ impl World {
     }
 }
 
+/// BF2: whoever finds the slot unchanged after it has taken a hold has the page that the slot named.
 #[test]
 fn loom_a_hold_that_was_verified_is_on_the_right_page() {
     bounded(|| {
@@ -149,6 +150,7 @@ fn loom_a_pinned_page_stays() {
     });
 }
 
+/// BF4: a change, or another page in the frame, moves the version.
 #[test]
 fn loom_a_validated_read_is_of_one_page_in_one_state() {
     bounded(|| {
@@ -179,6 +181,7 @@ fn loom_a_validated_read_is_of_one_page_in_one_state() {
     });
 }
 
+/// BF1: nobody reads or writes beside the holder of EXCLUSIVE.
 #[test]
 fn loom_writers_exclude_everybody() {
     bounded(|| {
@@ -251,7 +254,7 @@ fn loom_no_waiter_is_forgotten() {
     });
 }
 
-/// The writer gives a page its dirtiness back after a failed write; nobody evicts it as clean.
+/// The writer gives a page its dirtiness back after a failed write; nobody evicts it as clean (BF3).
 #[test]
 fn loom_a_dirty_page_is_not_evicted() {
     bounded(|| {

@@ -61,11 +61,13 @@ impl RelMap {
 
     /// From now on loading and extending fail.
     pub fn set_dropped(&self) {
+        // SeqCst: pairs with the look in `check_there`.
         self.dropped.store(true, Ordering::SeqCst);
     }
 
     /// Fails once the relation was dropped.
     pub fn check_there(&self) -> Result<()> {
+        // SeqCst: pairs with the store in `set_dropped`.
         if self.dropped.load(Ordering::SeqCst) {
             return Err(Error::NoSuchRelation(self.id));
         }
@@ -257,6 +259,7 @@ impl Relation {
         }
         let blocks = self.pool.files.blocks(self.id(), fork)?;
         *physical = blocks;
+        // Release: pairs with the acquire in `blocks`; the number is all that is handed on.
         map.blocks.store(blocks, Ordering::Release);
         Ok(blocks)
     }
@@ -590,6 +593,7 @@ impl Relation {
             *physical += more;
         }
         let now = map.blocks.load(Ordering::Relaxed).max(blocks);
+        // Release: as in `grow`; the file is as long.
         map.blocks.store(now, Ordering::Release);
         Ok(())
     }
@@ -622,6 +626,7 @@ impl Relation {
     pub(super) fn discard_all(&self) {
         for fork in Fork::ALL {
             let map = self.map.fork(fork);
+            // Acquire: pairs with the release in `grow`: the slots of all these blocks are there to be looked at.
             let blocks = map.blocks.load(Ordering::Acquire);
             if blocks != UNKNOWN {
                 map.made(0, blocks).for_each(|(_, slot)| self.discard(slot));

@@ -96,6 +96,7 @@ impl Places {
 
     /// Has the files synced soon.
     pub fn ask(&self) {
+        // SeqCst: pairs with the look in `run`, under the lot's mutex, as in the cleaner's `wake`.
         if !self.asked.swap(true, Ordering::SeqCst) {
             lot::unpark_all(self.key());
         }
@@ -121,8 +122,10 @@ pub(super) fn run(pool: &Pool) {
     let _acting = usage::act_as(Role::Cleaner);
     let places = &pool.places;
     while !pool.cleaner.stopping() {
+        // SeqCst: pairs with `ask`.
         let idle = || !places.asked.load(Ordering::SeqCst) && !pool.cleaner.stopping();
         lot::park_on(places.key(), lot::EXCLUSIVE, idle, Some(clock::now().after(ROUND)));
+        // SeqCst: pairs with the swap in `ask`: what was written before it is synced after this.
         places.asked.store(false, Ordering::SeqCst);
         if places.oldest() != Lsn::MAX {
             places.sync(pool);

@@ -50,6 +50,7 @@ impl Oids {
     fn log_ahead(&self) -> Result<()> {
         let _alone = self.logging.lock();
         let next = self.next.load(Ordering::Relaxed);
+        // Acquire: as in `allocate`.
         if next < self.limit.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -66,6 +67,7 @@ impl Oids {
 
     /// No id from here on has been handed out. For checkpoints.
     pub fn limit(&self) -> u32 {
+        // Acquire: pairs with the release in `log_ahead`.
         self.limit.load(Ordering::Acquire)
     }
 }

@@ -217,7 +217,7 @@ impl KnownRows {
         next: &mut dyn FnMut() -> std::result::Result<Option<Tid>, E>,
     ) -> std::result::Result<bool, E> {
         if self.block != Some(root.block) {
-            debug_assert!(self.block.is_none_or(|block| block < root.block), "blocks ascend");
+            debug_assert!(self.block.is_none_or(|block| block < root.block), "blocks ascend (I2)");
             self.block = Some(root.block);
             self.offsets.clear();
             loop {

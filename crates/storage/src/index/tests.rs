@@ -6,6 +6,7 @@ fn tid(block: u32, offset: u16) -> Tid {
     Tid { block: BlockNo(block), offset }
 }
 
+/// I2: blocks ascend, and within one any order is right.
 #[test]
 fn what_is_known_is_told_block_by_block() {
     let list = [tid(0, 2), tid(0, 3), tid(0, 3), tid(2, 1), tid(5, 7), tid(9, 1)];

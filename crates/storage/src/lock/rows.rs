@@ -195,6 +195,7 @@ impl LockManager {
         let mut queue = self.rows.find_or_make(key, None);
         let mut state = loop {
             let state = queue.lock();
+            // Nobody joins a dead one (L5).
             if !state.dead {
                 break state;
             }
@@ -247,7 +248,7 @@ impl RowTurn {
 
     fn promote(&self, holder: Option<Xid>) {
         let mut state = self.queue.lock();
-        debug_assert_eq!(state.head, Some(self.me), "the turn is the head's to pass");
+        debug_assert_eq!(state.head, Some(self.me), "the turn is the head's to pass (L4)");
         let Some(next) = state.waiters.pop_front() else {
             state.head = None;
             state.dead = true;

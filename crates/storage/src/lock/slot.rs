@@ -175,6 +175,7 @@ impl Sessions {
     pub(crate) fn detach(&self, id: SessionId) {
         let slot = self.slot(id);
         debug_assert_eq!(slot.txn.xid.load(Ordering::Relaxed), NONE, "a session ends idle");
+        // Release: pairs with the acquire in `live`, as in `attach`.
         slot.txn.taken.store(false, Ordering::Release);
         self.free.lock().insert(id.0);
     }
@@ -203,6 +204,7 @@ impl Sessions {
     /// the former, and found the latter without.
     pub(crate) fn without_handover<R>(&self, mut look: impl FnMut() -> R) -> R {
         loop {
+            // Acquire: pairs with the release in `count_handover`: what was handed over before is seen by the look.
             let before = self.handovers.load(Ordering::Acquire);
             let found = look();
             // Pairs with the release with which a session lets go of a snapshot: whoever took it over has counted before.
@@ -215,6 +217,7 @@ impl Sessions {
 
     /// Every session there is.
     pub fn live(&self) -> impl Iterator<Item = (SessionId, &Slot)> {
+        // Acquire: pairs with the release in `attach`.
         self.iter().filter(|(_, slot)| slot.txn.taken.load(Ordering::Acquire))
     }
 }

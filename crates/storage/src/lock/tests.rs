@@ -11,7 +11,7 @@ use base::park;
 use base::{BlockNo, Env, RelId, Tid, Xid, sim};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 fn table(rel: u32) -> LockTag {
@@ -36,7 +36,7 @@ fn try_lock(txn: &Txn, tag: LockTag, mode: LockMode) -> bool {
     }
 }
 
-/// A strong locker may find it before its writer has looked whether there is a strong lock.
+/// A strong locker may find it before its writer has looked whether there is a strong lock (L2).
 #[test]
 fn a_note_in_the_way_of_what_is_held_is_no_lock() {
     let world = World::new();
@@ -53,7 +53,8 @@ fn a_note_in_the_way_of_what_is_held_is_no_lock() {
     assert!(try_lock(&writer, tag, mode));
 }
 
-/// Grants without waiting follow the conflict table, whichever way locks are taken and given back.
+/// Grants without waiting follow the conflict table, whichever way locks are taken and given back. Each lock is in one place
+/// (L2).
 #[test]
 fn grants_follow_the_conflict_table() {
     let world = World::new();
@@ -97,6 +98,7 @@ fn grants_follow_the_conflict_table() {
     world.close();
 }
 
+/// L2: a weak lock is noted or in the table.
 #[test]
 fn weak_locks_leave_no_trace_until_a_strong_one_comes() {
     let world = World::new();
@@ -430,5 +432,74 @@ fn threads_never_hold_what_conflicts() {
         }
     });
     assert!(world.txns.locks().view().is_empty());
+    world.close();
+}
+
+/// A queue has one head (L4), and who comes when its last one has gone makes another queue (L5).
+#[test]
+fn threads_take_turns_at_a_row() {
+    let world = World::new();
+    let inside = AtomicI64::new(0);
+    let take_turns = || {
+        let txn = begin(&world);
+        for round in 0..40_000 {
+            let turn = txn.row_turn(row(1), RowLock::Update, WaitPolicy::Block).unwrap();
+            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two have the turn");
+            spin(round % 32);
+            inside.fetch_sub(1, Ordering::SeqCst);
+            drop(turn);
+            spin(round % 61);
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..3).for_each(|_| drop(scope.spawn(take_turns)));
+    });
+    assert!(!world.txns.locks().row_is_queued(row(1)));
+    world.close();
+}
+
+fn spin(times: u64) {
+    (0..times).for_each(|_| std::hint::spin_loop());
+}
+
+/// Who waits for a transaction that ends at the same moment is woken, or does not sleep (L6). The next one in that session
+/// would wake it, too, but begins when the wait is over.
+#[test]
+fn threads_miss_no_end_of_a_transaction() {
+    const ROUNDS: u64 = 5000;
+    let world = World::new();
+    let (running, waited) = (AtomicU64::new(0), AtomicU64::new(0));
+    let run = || {
+        let txn = world.session();
+        for round in 1..=ROUNDS {
+            txn.begin(Isolation::ReadCommitted);
+            running.store(txn.xid().unwrap().0, Ordering::SeqCst);
+            spin(round % 97);
+            txn.abort();
+            while waited.load(Ordering::SeqCst) < round {
+                std::thread::yield_now();
+            }
+        }
+    };
+    let wait = || {
+        let txn = begin(&world);
+        let lock_timeout = Some(Duration::from_secs(20));
+        txn.locks().set_limits(WaitLimits { lock_timeout, ..WaitLimits::default() });
+        let mut last = 0;
+        for round in 1..=ROUNDS {
+            while running.load(Ordering::SeqCst) == last {
+                std::hint::spin_loop();
+            }
+            last = running.load(Ordering::SeqCst);
+            let outcome = txn.wait_for(Xid(last));
+            // After an error the other does not wait any more.
+            waited.store(if outcome.is_ok() { round } else { ROUNDS }, Ordering::SeqCst);
+            assert_eq!(outcome.unwrap(), Outcome::Aborted);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(run);
+        scope.spawn(wait);
+    });
     world.close();
 }

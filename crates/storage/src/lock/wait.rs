@@ -73,7 +73,7 @@ impl LockManager {
     pub(super) fn begin_wait(&self, me: SessionId, what: WaitFor) -> u64 {
         let line = &self.sessions.slot(me).wait;
         let mut waiting = line.waiting.lock().expect("no code panics under it");
-        debug_assert!(waiting.what.is_none(), "a session waits for one thing at a time");
+        debug_assert!(waiting.what.is_none(), "a session waits for one thing at a time (L3)");
         waiting.number += 1;
         waiting.what = Some(what);
         waiting.since = clock::now();

@@ -23,6 +23,7 @@ impl LockManager {
             assert!(runner != me, "transaction {xid} waits for itself");
             let wait = self.begin_wait(me, WaitFor::Xid(xid));
             self.depend(runner, Dependent { session: me, wait, xid });
+            // After the name was left (L6).
             let still = self.txlog.runner(xid);
             let result = match &still {
                 Ok(Some(now)) if *now == runner.0 => self.wait(me, limits),

@@ -19,7 +19,7 @@ fn item_bytes(page: &PageBuf, slot: u16) -> Vec<u8> {
     out
 }
 
-/// Items do not overlap, lie between upper and special, and padding and free space are zero.
+/// The header is sound (PG1), and items lie between upper and special and do not overlap (PG2).
 fn assert_sound(page: &PageBuf) {
     let view = page.view();
     assert!(view.header_is_sound());
@@ -161,6 +161,7 @@ fn a_full_page_refuses_until_compacted() {
     assert_sound(&page);
 }
 
+/// PG4: what is free in holes is used where it is, and gathered only where no hole is long enough.
 #[test]
 fn a_row_of_the_same_length_takes_a_hole_and_nothing_moves() {
     let mut page = PageBuf::new();
@@ -339,6 +340,7 @@ proptest! {
         prop_assert_eq!(&appended[1..], &mine[..]);
     }
 
+    /// PG5: slots are renumbered by those who insert and remove, not by who compacts.
     #[test]
     fn items_in_order_match_a_vector(ops in prop::collection::vec(item_op(), 1..120)) {
         let mut page = PageBuf::new();
@@ -356,6 +358,7 @@ proptest! {
         prop_assert_eq!(page.view().free_space_compacted(), PAGE_BYTES - 16 - HEADER_BYTES - used);
     }
 
+    /// Slots stay with their items (PG5), and what is free is zero (PG3) and counts as room (PG4).
     #[test]
     fn items_that_stay_are_kept_while_others_go_and_come(ops in prop::collection::vec(
         (any::<bool>(), any::<prop::sample::Index>(), 1usize..500), 1..300)) {
@@ -400,6 +403,7 @@ proptest! {
         prop_assert_eq!(page.view().free_space_in_all(), free.len() - items);
     }
 
+    /// PG3: what has come and gone leaves nothing behind.
     #[test]
     fn equal_contents_compact_to_equal_bytes(items in prop::collection::vec(
         prop::collection::vec(any::<u8>(), 1..100), 1..40)) {

@@ -143,6 +143,7 @@ impl Checkpointer {
 
     /// The redo point of the last checkpoint.
     pub fn redo(&self) -> Lsn {
+        // Acquire: pairs with the release in `perform`: the control file says so.
         Lsn(self.redo.load(Ordering::Acquire))
     }
 
@@ -170,6 +171,7 @@ impl Checkpointer {
 
     /// Ends the background context.
     pub fn stop(&self) {
+        // Release: pairs with the acquires in `run` and `tick`.
         self.stop.store(true, Ordering::Release);
         if let Some(context) = self.context.get() {
             context.unpark();
@@ -192,6 +194,7 @@ impl Checkpointer {
         let _acting = usage::act_as(Role::Checkpointer);
         let _ = self.context.set(park::current());
         let mut samples = Samples::new(self.config().timeout / SAMPLES);
+        // Acquire, here and in `tick`: pairs with the release in `stop`.
         while !self.stop.load(Ordering::Acquire) {
             if let Err(e) = self.tick(&mut samples) {
                 complain("checkpointer", &e);
@@ -239,7 +242,10 @@ impl Checkpointer {
         // was dirty before the last checkpoint, and is not any more: the log may be gone.
         let pages = self.pool.min_rec_lsn();
         let redo = self.wal.redo_allowed(begin.min(pages)).max(self.redo());
-        debug_assert!(extent != Extent::Shutdown || redo == begin, "nothing is open at shutdown");
+        debug_assert!(
+            extent != Extent::Shutdown || redo == begin,
+            "nothing is open at shutdown (R6)"
+        );
         // Before the files that are pending: what has a number by now is among them.
         let next_rel = self.files.next_rel();
         let txns = self.txns.checkpoint_state();

@@ -120,7 +120,7 @@ pub fn run(
         redo.progress(record.at.end);
     }
     let end = reader.end();
-    // Both were durable before the control file said so: a log that ends earlier has lost something.
+    // Both were durable before the control file said so (R2): a log that ends earlier has lost something.
     if !checkpoint_seen || end.epoch < control.epoch {
         let path = segment::path(control.shape.timeline, end.at.0 / control.shape.segment_bytes);
         let detail = format!("the log ends at {}, but the control file knows of more", end.at);

@@ -104,6 +104,7 @@ fn a_temporary_relation_owes_no_sync() {
     assert_eq!(files.stats().syncs, 1);
 }
 
+/// RF1: what was written before the sync began is durable.
 #[test]
 fn a_file_is_synced_once_for_many_writes_and_names_with_their_directory() {
     let disk = SimDisk::new();
@@ -126,7 +127,7 @@ fn a_file_is_synced_once_for_many_writes_and_names_with_their_directory() {
     assert_eq!(back, [1; PAGE_BYTES]);
 }
 
-/// Whoever asks for a sync and finds the file taken from the queue waits for the one who took it.
+/// Whoever asks for a sync and finds the file taken from the queue waits for the one who took it (RF1).
 #[test]
 fn what_another_context_is_syncing_is_not_durable_yet() {
     use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -161,6 +162,20 @@ fn what_another_context_is_syncing_is_not_durable_yet() {
     });
 }
 
+/// RF4: whose files are gone is in no queue any more.
+#[test]
+fn what_was_removed_owes_no_sync() {
+    let files = files(&SimDisk::new());
+    let rel = RelId(3);
+    files.create(rel, false).unwrap();
+    files.extend(rel, Fork::Main, BlockNo(0), 1).unwrap();
+    files.write(page(rel, 0), &[1; PAGE_BYTES]).unwrap();
+    files.remove(rel).unwrap();
+    files.sync_all().unwrap();
+    assert_eq!(files.stats().syncs, 0);
+}
+
+/// RF6: a failed sync is final.
 #[test]
 fn after_a_failed_sync_nothing_is_called_durable() {
     let disk = SimDisk::new();

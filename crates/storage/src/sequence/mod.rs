@@ -103,7 +103,7 @@ impl SequenceRel {
         let covered = page.get_u64(COVERED) as i64;
         // By its value: how it moves may have changed since, and that may be taken back.
         let is_covered = state.is_called && is_passed(state.last, value, covered);
-        // A page that was written since may have let the redo point go past the record that covers it (S3).
+        // A page that was written since may have let the redo point go past the record that covers it (SQ3).
         if !is_covered || !page.is_dirty() {
             // The log tells of a value ahead, so that the next calls need no record.
             let ahead = look_ahead(value, params);
@@ -180,7 +180,7 @@ fn store(page: &mut PageMut<'_>, state: State, covered: i64) {
     page.put_u64(COVERED, covered as u64);
 }
 
-/// A copy of a sequence's page, about to be logged as it is: no record tells of values behind its last (S3).
+/// A copy of a sequence's page, about to be logged as it is: no record tells of values behind its last (SQ3).
 pub(crate) fn cover_nothing(page: &mut PageMut<'_>) {
     if !page.is_new() {
         page.put_u64(COVERED, page.get_u64(LAST));

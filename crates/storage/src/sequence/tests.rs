@@ -38,7 +38,7 @@ fn values_go_up_and_down_and_around() {
     assert!(edge.next(&txn, &UP).is_err());
 }
 
-/// What redo brings back lies behind every value handed out, by no more than a record covers.
+/// What redo brings back lies behind every value handed out (SQ1), by no more than a record covers.
 #[test]
 fn no_value_comes_twice_after_a_crash() {
     let rig = Rig::new(16);
@@ -77,7 +77,7 @@ fn no_value_comes_twice_when_steps_change() {
     }
 }
 
-/// A reply that tells a value waits for the record that covers it (S2).
+/// A reply that tells a value waits for the record that covers it (SQ2).
 #[test]
 fn a_value_told_is_covered_by_durable_log() {
     let rig = Rig::new(16);
@@ -87,7 +87,7 @@ fn a_value_told_is_covered_by_durable_log() {
     assert!(txn.must_be_durable() > Lsn::ZERO);
 }
 
-/// Values handed out after the page was written, when redo begins behind the record that had covered them (S3).
+/// Values handed out after the page was written, when redo begins behind the record that had covered them (SQ3).
 #[test]
 fn no_value_comes_twice_where_redo_begins_behind_the_record() {
     let rig = Rig::new(16);

@@ -227,11 +227,12 @@ impl TxLog {
             return Ok(if xid == Xid::FROZEN { frozen } else { Outcome::Aborted });
         }
         if xid >= self.window.start() {
-            // A session says that its transaction runs before it puts the id anywhere.
+            // A session says that its transaction runs before it puts the id anywhere. What is on pages from before a start
+            // has lower ids (O3).
             let detail = format!("a row names transaction {xid}, which never began");
             return Err(Error::damaged(LogKind::Xact.directory(), None, detail));
         }
-        // Invariant X1: below the window's start everything is folded.
+        // Invariant O1: below the window's start everything is folded.
         Ok(match self.xact.status(xid)? {
             Status::Committed => Outcome::Committed(Csn::FROZEN),
             Status::Aborted | Status::Unknown => Outcome::Aborted,
@@ -351,7 +352,7 @@ impl TxLog {
     pub fn forget_before(&self, xid: Xid) -> Result<()> {
         if xid > self.window.start() {
             self.fold(xid)?;
-            // Invariant X1.
+            // Invariant O1.
             self.window.forget_before(xid);
             let first_kept = xid.0 / WINDOW_PAGE;
             self.folded.lock().late.retain(|page| *page >= first_kept);

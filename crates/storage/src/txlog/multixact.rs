@@ -342,6 +342,7 @@ mod tests {
         assert!(multis.slrus()[0].segments().unwrap().len() <= 1, "files go with it");
     }
 
+    /// M2: whoever makes one at the same time has other ids and other places.
     #[test]
     fn creating_reading_and_forgetting_go_on_together() {
         let (multis, _) = open(1, 1, 1);

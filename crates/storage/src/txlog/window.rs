@@ -195,6 +195,7 @@ impl Window {
     /// A handle on the entry of `xid`, which must be handed out, with its page prepared, and unfinished.
     pub fn entry(&self, xid: Xid) -> EntryRef<'_> {
         let (page, index) = (page_of(xid), index_of(xid));
+        // Acquire: pairs with the release in `give`. As the transaction has not ended, the frame stays its page's (N2).
         if let Some(frame) = self.in_ring(page)
             && frame.number.load(Ordering::Acquire) == page
         {
@@ -212,6 +213,7 @@ impl Window {
     #[inline]
     pub fn prepare(&self, xid: Xid) -> Result<(), SlruError> {
         let page = page_of(xid);
+        // Acquire: pairs with the release in `give`: the entries are of this page.
         let ready = |frame: &Frame| frame.number.load(Ordering::Acquire) == page;
         if self.in_ring(page).is_some_and(ready) {
             return Ok(());
@@ -278,6 +280,7 @@ impl Window {
     fn finished(&self, frame: &Frame) -> Result<Option<Vec<u64>>, SlruError> {
         let mut words = Vec::with_capacity(frame.entries.len());
         for shared in &frame.entries {
+            // Acquire, here and below: pairs with the release in `EntryRef::store`.
             let mut entry = Entry(shared.load(Ordering::Acquire));
             // What the window has forgotten ended long ago: such an entry, or one that points there, stays.
             let mut forgotten = entry == Entry::NOTHING && words.len() < self.first_index(frame);
@@ -366,6 +369,7 @@ mod tests {
     use base::disk::sim::SimDisk;
     use base::{Env, sim};
     use std::sync::Arc;
+    use std::time::Duration;
 
     /// A page that is to be spilt when the spill log has been cut off behind it: nobody needs it any more.
     #[test]
@@ -412,6 +416,60 @@ mod tests {
                 for page in 0..PAGES {
                     window.prepare(first(page)).unwrap();
                     base::park::yield_now();
+                }
+                lookers.into_iter().for_each(base::env::Background::join);
+            });
+        }
+    }
+
+    /// Whoever looks for a page finds it, wherever it is on its way to the spill log (N1): in the ring, among the stragglers,
+    /// written out for others that come after.
+    #[test]
+    fn a_page_that_leaves_is_found_all_the_while() {
+        const PAGES: u64 = 60;
+        let first = |page: u64| Xid(page * WINDOW_PAGE);
+        for seed in 0..20 {
+            sim::run(seed, move || {
+                let disk = Arc::new(SimDisk::new());
+                disk.create_dir("txlog").unwrap();
+                disk.create_dir(LogKind::Subtrans.directory()).unwrap();
+                let (files, no_barrier) = (Arc::clone(&disk), Arc::new(|_| ()));
+                let spill = Slru::open(LogKind::Subtrans, 1, 0, files, no_barrier).unwrap();
+                let window = Arc::new(Window::new(first(0), 2, spill));
+                let env = Env::new(disk);
+                // Pages below have their entries.
+                let filled = Arc::new(AtomicU64::new(0));
+                let looks = || {
+                    let (window, filled) = (Arc::clone(&window), Arc::clone(&filled));
+                    move || {
+                        while filled.load(Ordering::Relaxed) < PAGES {
+                            for page in 0..filled.load(Ordering::Relaxed) {
+                                let found = window.get(first(page)).unwrap();
+                                assert_eq!(found, Entry::ABORTED, "page {page}");
+                            }
+                            // Time passes only while all wait.
+                            base::park::sleep(Duration::from_micros(10));
+                        }
+                    }
+                };
+                let lookers: Vec<_> = (0..2).map(|_| env.spawn("looker", looks())).collect();
+                let end_of = |page: u64| window.entry(Xid(first(page).0 + WINDOW_PAGE - 1));
+                for page in 0..PAGES {
+                    window.prepare(first(page)).unwrap();
+                    for xid in first(page).0..first(page + 1).0 {
+                        window.entry(Xid(xid)).store(Entry::ABORTED);
+                    }
+                    if page % 3 == 0 {
+                        end_of(page).store(Entry::running(1));
+                    }
+                    filled.store(page + 1, Ordering::Relaxed);
+                    base::park::yield_now();
+                    if page % 12 == 11 {
+                        (page - 11..=page)
+                            .step_by(3)
+                            .for_each(|page| end_of(page).store(Entry::ABORTED));
+                        window.tidy().unwrap();
+                    }
                 }
                 lookers.into_iter().for_each(base::env::Background::join);
             });

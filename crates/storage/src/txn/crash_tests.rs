@@ -7,8 +7,8 @@ use super::{Isolation, Txn};
 use crate::engine::{Engine, EngineConfig};
 use crate::lock::RowLock;
 use crate::txlog::{
-    LogBuffers, Member, MultiXactId, Outcome, SEGMENT_PAGES, TxLogConfig, TxLogStart, WINDOW_PAGE,
-    XACT_PAGE,
+    LogBuffers, Member, MultiXactId, Outcome, SEGMENT_PAGES, Status, TxLogConfig, TxLogStart,
+    WINDOW_PAGE, XACT_PAGE,
 };
 use crate::wal;
 use base::disk::sim::SimDisk;
@@ -204,11 +204,12 @@ fn compare(engine: &Engine, past: &Past, at: usize, times_kept: bool) {
     let mut faults = Vec::new();
     txlog.check(&mut |fault| faults.push(fault)).unwrap();
     assert!(faults.is_empty(), "after a crash at {at}: {faults:?}");
-    // Ids that are handed out anew begin without a past.
+    // Ids that are handed out anew begin without a past (O3).
     let txn = Txn::attach(engine.txns(), 1, 1).unwrap();
     txn.begin(Isolation::ReadCommitted);
     let xid = txn.xid().unwrap();
     assert_eq!(txlog.outcome(xid).unwrap(), Outcome::Running);
+    assert_eq!(txlog.written(xid).unwrap(), Status::Unknown);
     assert_eq!(txlog.times().get(xid).unwrap(), None);
     txn.abort();
     assert_eq!(txlog.outcome(xid).unwrap(), Outcome::Aborted);

@@ -81,7 +81,8 @@ impl Txn {
             return Import::OtherDatabase;
         }
         let (line, snapshot) = (&self.slot().txn, found.snapshot);
-        // Look-ups in the catalogs may have one in force that is newer.
+        // Look-ups in the catalogs may have one in force that is newer. Release, but it is the count of handovers that hands
+        // both on to scans (`Sessions::without_handover`).
         line.bound.fetch_min(snapshot.bound.0, Ordering::Release);
         line.snapshot.fetch_min(snapshot.csn.0, Ordering::Release);
         self.shared.locks().sessions().count_handover();

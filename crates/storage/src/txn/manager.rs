@@ -122,6 +122,7 @@ impl TxnManager {
 
     /// Ends the background work. Sessions have ended.
     pub fn close(&self) {
+        // Release: pairs with the acquire in `keep`.
         self.keeper.stop.store(true, Ordering::Release);
         if let Some(context) = self.keeper.context.get() {
             context.unpark();
@@ -190,6 +191,7 @@ impl TxnManager {
     #[cold]
     fn log_ahead(&self, xid: Xid) -> Result<()> {
         let _one = self.ahead.lock();
+        // Acquire: as in `hand_out`.
         if xid.0 + XIDS_AHEAD / 2 < self.limit.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -244,6 +246,7 @@ impl TxnManager {
         let due = {
             let mut forgettable = self.forgettable.lock();
             let durable = self.wal.durable();
+            // What committed below is durable by now (N3).
             forgettable.take_if(|(_, lsn)| *lsn <= durable)
         };
         if let Some((xid, _)) = due {
@@ -289,6 +292,7 @@ impl TxnManager {
     fn keep(&self) {
         let _ = self.keeper.context.set(park::current());
         let mut told = None;
+        // Acquire: pairs with the release in `close`.
         while !self.keeper.stop.load(Ordering::Acquire) {
             // Told when it begins, and when it is another: it comes again with every attempt.
             let fault = self.tidy().err();
@@ -323,6 +327,7 @@ impl TxnManager {
     }
 
     fn xid_limit(&self) -> Xid {
+        // Acquire: pairs with the release in `log_ahead`.
         Xid(self.limit.load(Ordering::Acquire)).max(self.next_xid())
     }
 

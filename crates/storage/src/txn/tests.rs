@@ -1,7 +1,8 @@
 use super::testing::World;
 use super::*;
-use crate::txlog::Outcome;
+use crate::txlog::{Member, Outcome, RowLock};
 use base::interrupt::{self, Interrupt};
+use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
 use base::{BlockNo, Csn, Lsn, RelId, Tid, Xid};
 use std::sync::{Arc, Mutex};
 
@@ -172,6 +173,7 @@ fn many_subtransactions_commit_as_one() {
     }
 }
 
+/// T5: no hint tells of a commit that is not durable.
 #[test]
 fn what_is_relied_on_must_be_durable_before_it_is_told() {
     let world = World::new();
@@ -456,7 +458,7 @@ fn an_exported_snapshot_outlives_its_transaction_in_those_that_took_it_over() {
     a.commit().unwrap();
     let name = exporter.export_snapshot(exporter.statement_snapshot());
     exporter.release_statement();
-    let oldest = exporter.slot().txn.snapshot.load(base::sync::unmodelled::Ordering::Relaxed);
+    let oldest = exporter.slot().txn.snapshot.load(Ordering::Relaxed);
     a.begin(Isolation::ReadCommitted);
     end_row(&a, &mut made);
     let end = a.commit().unwrap().must_be_durable;
@@ -503,7 +505,6 @@ fn an_exported_snapshot_is_its_database_s() {
 /// anybody can see, and commits go on.
 #[test]
 fn a_snapshot_handed_round_is_never_overlooked() {
-    use base::sync::unmodelled::{AtomicBool, Ordering};
     let world = World::new();
     let first = world.session();
     first.begin(Isolation::RepeatableRead);
@@ -552,6 +553,7 @@ fn ends_between_looks(world: &World) -> Xid {
     xid
 }
 
+/// N4: whoever went by the transaction looks at the savepoint again.
 #[test]
 fn a_savepoint_that_was_rolled_back_is_never_taken_for_committed() {
     let world = World::new();
@@ -562,5 +564,156 @@ fn a_savepoint_that_was_rolled_back_is_never_taken_for_committed() {
     let xid = ends_between_looks(&world);
     txlog.fold(Xid(xid.0 + 1)).unwrap();
     assert_eq!(txlog.written(xid).unwrap(), crate::txlog::Status::Aborted);
+    world.close();
+}
+
+/// M1: it is forgotten when its last member has ended, and not before.
+#[test]
+fn a_multixact_is_kept_as_long_as_a_member_runs() {
+    let world = World::new();
+    let (a, b, other) = (begin(&world), begin(&world), world.session());
+    let share = |txn: &Txn| Member { xid: txn.xid().unwrap(), strength: RowLock::Share };
+    let members = [share(&a), share(&b)];
+    let multis = world.txns.txlog().multis();
+    let id = multis.create(&members).unwrap();
+    b.commit().unwrap();
+    go_on(&world, &other);
+    assert_eq!(multis.members(id).unwrap(), members);
+    a.commit().unwrap();
+    go_on(&world, &other);
+    assert_eq!(multis.members(id).unwrap(), []);
+    drop((a, b, other));
+    world.close();
+}
+
+/// Others come and go, durably, and the keeper does its work.
+fn go_on(world: &World, other: &Txn) {
+    for _ in 0..5 {
+        other.begin(Isolation::ReadCommitted);
+        other.xid().unwrap();
+        world.wal.flush(other.commit().unwrap().must_be_durable);
+        world.txns.tidy().unwrap();
+    }
+}
+
+/// N3.
+#[test]
+fn the_window_keeps_who_runs_and_whom_a_snapshot_does_not_see() {
+    let world = World::new();
+    let (runs, reader, other) = (begin(&world), begin(&world), world.session());
+    let xid = runs.xid().unwrap();
+    let start = || world.txns.txlog().window().start();
+    go_on(&world, &other);
+    assert!(start() <= xid, "it runs");
+    let snapshot = reader.statement_snapshot();
+    runs.commit().unwrap();
+    go_on(&world, &other);
+    assert!(start() <= xid, "a snapshot does not see its commit");
+    let outcome = world.txns.txlog().outcome(xid).unwrap();
+    assert!(matches!(outcome, Outcome::Committed(csn) if csn >= snapshot.csn), "{outcome:?}");
+    reader.release_statement();
+    go_on(&world, &other);
+    assert!(start() > xid, "nobody asks any more");
+    drop((runs, reader, other));
+    world.close();
+}
+
+/// While transactions begin and end, nobody who looks at all sessions takes an id that runs for ended (T2), nor one that
+/// has committed for ended before snapshots include its commit (T4).
+#[test]
+fn no_look_at_the_sessions_misses_an_id_that_runs() {
+    let world = World::new();
+    let (stop, newest) = (AtomicBool::new(false), AtomicU64::new(0));
+    let looks = || {
+        while !stop.load(Ordering::Relaxed) {
+            let xid = Xid(newest.load(Ordering::Relaxed));
+            world.txns.refresh();
+            if world.txns.oldest_running() > xid
+                && let Outcome::Committed(csn) = world.txns.txlog().outcome(xid).unwrap()
+            {
+                assert!(csn < world.wal.published(), "{xid} counts as ended, and nobody sees it");
+            }
+        }
+    };
+    let writes = || {
+        let txn = world.session();
+        txn.set_synchronous(false);
+        for _ in 0..3000 {
+            txn.begin(Isolation::ReadCommitted);
+            let xid = txn.xid().unwrap();
+            newest.store(xid.0, Ordering::Relaxed);
+            for _ in 0..3 {
+                assert!(world.txns.oldest_running() <= xid, "{xid} runs");
+                std::thread::yield_now();
+            }
+            txn.commit().unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        let looker = scope.spawn(looks);
+        let writers = [scope.spawn(writes), scope.spawn(writes)].map(|writer| writer.join());
+        stop.store(true, Ordering::Relaxed);
+        writers.into_iter().chain([looker.join()]).for_each(|done| done.unwrap());
+    });
+    world.close();
+}
+
+/// T3: nothing that a snapshot in force may need counts as seen by all, whenever it was taken.
+#[test]
+fn no_look_at_the_sessions_misses_a_snapshot() {
+    let world = World::new();
+    let stop = AtomicBool::new(false);
+    let writes = || {
+        let txn = world.session();
+        txn.set_synchronous(false);
+        for _ in 0..5000 {
+            txn.begin(Isolation::ReadCommitted);
+            txn.xid().unwrap();
+            txn.commit().unwrap();
+            world.txns.refresh();
+        }
+    };
+    let reads = || {
+        let txn = world.session();
+        while !stop.load(Ordering::Relaxed) {
+            txn.begin(Isolation::ReadCommitted);
+            let snapshot = txn.statement_snapshot();
+            for _ in 0..3 {
+                let horizon = world.txns.visible_horizon();
+                assert!(horizon <= snapshot.csn, "{horizon:?} is behind {snapshot:?}");
+            }
+            txn.commit().unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        let readers = [scope.spawn(reads), scope.spawn(reads)];
+        let written = scope.spawn(writes).join();
+        stop.store(true, Ordering::Relaxed);
+        let read = readers.map(|reader| reader.join());
+        read.into_iter().chain([written]).for_each(|done| done.unwrap());
+    });
+    world.close();
+}
+
+/// T6: what is done at a rollback is done before anybody takes the transaction for ended, and its rows for free.
+#[test]
+fn abort_actions_run_before_the_rollback_is_visible() {
+    let world = World::new();
+    let a = begin(&world);
+    a.xid().unwrap();
+    for within in [true, false] {
+        let level = within.then(|| a.savepoint());
+        let xid = a.xid().unwrap();
+        let seen = Arc::new(Mutex::new(None));
+        let (tell, txlog) = (Arc::clone(&seen), Arc::clone(world.txns.txlog()));
+        a.on(When::Abort, move || *tell.lock().unwrap() = Some(txlog.outcome(xid).unwrap()));
+        match level {
+            Some(level) => a.rollback_to(level),
+            None => a.abort(),
+        }
+        assert_eq!(*seen.lock().unwrap(), Some(Outcome::Running));
+        assert_eq!(world.txns.txlog().outcome(xid).unwrap(), Outcome::Aborted);
+    }
+    drop(a);
     world.close();
 }

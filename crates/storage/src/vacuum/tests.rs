@@ -104,6 +104,7 @@ impl Table {
     }
 }
 
+/// V1: no entry is left that leads to a line pointer which another row has got.
 #[test]
 fn dead_rows_leave_heap_and_index_and_their_space_is_used_again() {
     let rig = Rig::new(128);
@@ -148,6 +149,7 @@ fn dead_rows_leave_heap_and_index_and_their_space_is_used_again() {
     assert_eq!((again.pages_scanned, again.removed, again.index_passes), (0, 0, 0));
 }
 
+/// Vacuum leaves it, and does not wait for who has the snapshot (V3).
 #[test]
 fn what_an_open_snapshot_may_see_stays() {
     let rig = Rig::new(64);
@@ -449,7 +451,7 @@ fn empty_pages_at_the_end_are_given_back() {
     table.check();
 }
 
-/// A reader without a lock, as the warmer is one, that comes late to pages that are cut off.
+/// A reader without a lock, as the warmer is one, that comes late to pages that are cut off (V5).
 #[test]
 fn late_reads_of_pages_that_are_cut_off_do_no_harm() {
     let rig = Rig::new(32);

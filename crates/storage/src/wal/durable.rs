@@ -118,8 +118,8 @@ impl Durable {
     /// Asks that what is in the log now be durable before long.
     #[inline]
     pub fn request_soon(&self) {
-        // Relaxed: a stale `true` means the flusher has the request and has not begun to serve it, or
-        // is about to clear it; then this commit rides with the next one that asks, or the flush after.
+        // SeqCst: pairs with `take_soon`, after which the flusher looks at the log's position: who still sees the wish of
+        // another has logged before that. For a flusher that sleeps: see `nap`.
         if !self.asked.soon.load(Ordering::SeqCst) {
             self.asked.soon.store(true, Ordering::SeqCst);
             self.wake_flusher();
@@ -129,6 +129,7 @@ impl Durable {
     /// Wakes the flusher if it sleeps: there is something to do.
     #[inline]
     pub fn wake_flusher(&self) {
+        // SeqCst: pairs with `nap`, which says that it sleeps before it looks for work.
         if self.asked.asleep.load(Ordering::SeqCst)
             && self.asked.asleep.swap(false, Ordering::SeqCst)
         {
@@ -147,7 +148,7 @@ impl Durable {
         if self.get() >= lsn {
             return;
         }
-        // Counted before it is in the list: the count is never less than the list is long.
+        // Counted before it is in the list: the count is never less than the list is long. For the order see the fence.
         self.published.waiters.fetch_add(1, Ordering::SeqCst);
         self.waiters.lock().expect("no code panics under it").push((lsn, park::current()));
         // SeqCst, with the fence in `advance`: either the flusher sees this waiter, or it sees the log durable. If the flusher
@@ -200,11 +201,13 @@ impl Durable {
 
     /// The highest position asked for.
     pub fn requested(&self) -> Lsn {
+        // SeqCst: pairs with `count_request`; a look at work in `nap`.
         Lsn(self.asked.requested.load(Ordering::SeqCst))
     }
 
     /// How many requests have come, each for more than all before it.
     pub fn requests(&self) -> u64 {
+        // SeqCst: pairs with `count_request`; see `gather`.
         self.asked.requests.load(Ordering::SeqCst)
     }
 
@@ -223,25 +226,30 @@ impl Durable {
 
     /// Parks the flusher until so many requests have come, or `until`.
     pub fn gather(&self, requests: u64, until: Instant) {
+        // SeqCst: pairs with `request`, which counts itself and then looks at this; here the count is looked at after.
         self.asked.gathering.store(requests, Ordering::SeqCst);
         while self.requests() < requests && clock::now() < until && !self.stopping() {
             park::park_until(Some(until));
         }
+        // SeqCst, as above, but nobody hangs on it: whoever still sees the old number wakes it in vain.
         self.asked.gathering.store(u64::MAX, Ordering::SeqCst);
     }
 
     /// Takes the wish for "soon" down; what comes after asks again.
     pub fn take_soon(&self) -> bool {
+        // SeqCst: pairs with `request_soon`.
         self.asked.soon.swap(false, Ordering::SeqCst)
     }
 
     /// Whether somebody wants "soon".
     pub fn wants_soon(&self) -> bool {
+        // SeqCst: pairs with `request_soon`; a look at work in `nap`.
         self.asked.soon.load(Ordering::SeqCst)
     }
 
     /// Tells the flusher to finish.
     pub fn stop(&self) {
+        // SeqCst: pairs with `stopping`, which a flusher asks after it has said that it sleeps. It is woken in any case.
         self.asked.stop.store(true, Ordering::SeqCst);
         self.asked.asleep.store(false, Ordering::SeqCst);
         self.unpark_flusher();
@@ -249,31 +257,39 @@ impl Durable {
 
     /// Whether the flusher is to finish.
     pub fn stopping(&self) -> bool {
+        // SeqCst: pairs with `stop`.
         self.asked.stop.load(Ordering::SeqCst)
     }
 
     /// Parks the flusher unless `work` finds something after everybody can see that it sleeps.
     pub fn nap(&self, deadline: Option<Instant>, work: impl Fn() -> bool) {
+        // SeqCst: pairs with those who store what they want (`count_request`, `request_soon`, `stop`) and then look at this:
+        // one of the two sees the other.
         self.asked.asleep.store(true, Ordering::SeqCst);
         if !work() && !self.stopping() {
             park::park_until(deadline);
         }
+        // SeqCst, as above, but nobody hangs on it: it is awake.
         self.asked.asleep.store(false, Ordering::SeqCst);
     }
 
     /// Parks the flusher while another flushes; `is_free` tells whether that has ended.
     pub fn stand_aside(&self, is_free: impl Fn() -> bool) {
         self.asked.aside.store(true, Ordering::SeqCst);
+        // Pairs with the fence in `flush_here`: either `is_free` finds the right to flush given back, or who gives it back
+        // sees that it stood aside.
         fence(Ordering::SeqCst);
         self.nap(None, is_free);
         if self.stopping() {
             park::yield_now();
         }
+        // SeqCst, as above, but nobody hangs on it: whoever still sees it wakes the flusher in vain.
         self.asked.aside.store(false, Ordering::SeqCst);
     }
 
     /// Whether the flusher stands aside.
     pub fn stood_aside(&self) -> bool {
+        // SeqCst: pairs with `stand_aside`, by the fence in `flush_here`.
         self.asked.aside.load(Ordering::SeqCst)
     }
 
@@ -281,11 +297,14 @@ impl Durable {
     pub fn advance(&self, lsn: Lsn) {
         // Release: pairs with the acquire in `get`.
         self.published.durable.store(lsn.0, Ordering::Release);
+        // Pairs with the fences in `wait` and `want`: either they see the log durable, or they are seen here.
         fence(Ordering::SeqCst);
         if self.published.waiters.load(Ordering::Relaxed) > 0 {
             self.wake_waiters(lsn);
         }
         for watch in self.watches.lock().expect("no code panics under it").iter() {
+            // SeqCst: pairs with `want`. What is wanted between the two is durable already if it is up to `lsn`, and asked for
+            // again after the notification if not.
             if watch.wanted.load(Ordering::SeqCst) <= lsn.0 {
                 watch.wanted.store(u64::MAX, Ordering::SeqCst);
                 (watch.notify)(lsn);

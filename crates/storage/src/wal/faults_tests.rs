@@ -371,7 +371,7 @@ fn a_segment_under_a_name_that_is_not_its_own_is_not_reused() {
 }
 
 /// A reused segment still has its old records, whole, at the very places where new ones will begin. The log ends before
-/// them, whatever the crash kept.
+/// them, whatever the crash kept (W6).
 #[test]
 fn a_stale_tail_in_a_reused_segment_is_no_log() {
     under_each_io(|| {

@@ -156,7 +156,8 @@ impl State {
         self.lazy_until = None;
         let begun = clock::now();
         self.gathering.begin(wal.durable.requests());
-        // What an inserter has published for its slot may be older than what was complete before.
+        // What an inserter has published for its slot may be older than what was complete before. What is durable only
+        // grows (W4).
         let complete = wait_complete(wal, target.max(self.written));
         let first = wal.route.epoch.segment_of(self.written);
         let writing = clock::now();

@@ -49,7 +49,7 @@ fn insert(reserve: &Reserve, memory: &Memory, hint: usize, units: u64) {
     reserve.leave(slot);
 }
 
-/// Whatever the flusher finds complete is copied, with stragglers, and with a slot used by two.
+/// Whatever the flusher finds complete is copied (W1), with stragglers, and with a slot used by two.
 fn completeness(slots: usize) {
     bounded(move || {
         let reserve = Arc::new(Reserve::new(1, slots));
@@ -84,7 +84,7 @@ fn loom_complete_log_is_copied_when_inserters_share_a_slot() {
 }
 
 /// Commits publish in order, nobody returns before its own is published, and whoever sees the published
-/// number sees every CSN below it. Starting near the last ticket makes it wrap.
+/// number sees every CSN below it (W3). Starting near the last ticket makes it wrap.
 #[test]
 fn loom_published_commits_have_their_csn() {
     bounded(|| {
@@ -128,8 +128,8 @@ fn all_stored(csns: &[AtomicU64; 2], first: u64, published: u64) {
     }
 }
 
-/// Under claims, a record never lands on ring memory that the flusher still reads. The ring is full to its last unit; then
-/// the flusher reads it and lets it go while two inserters claim so many units, use all but `spare` of them, and come
+/// Under claims, a record never lands on ring memory that the flusher still reads (W2). The ring is full to its last unit;
+/// then the flusher reads it and lets it go while two inserters claim so many units, use all but `spare` of them, and come
 /// to cells that are read. A claim that nothing bounds races with the reading, which loom reports.
 fn claims(purses: usize, chunk: u64, claimed: [u64; 2], spare: u64) {
     const RING: u64 = 3;

@@ -522,7 +522,7 @@ impl Claim<'_> {
         let bytes = record.padded_len() as u64;
         assert!(
             bytes <= self.left,
-            "{:?} record of {bytes} bytes exceeds its claim",
+            "{:?} record of {bytes} bytes exceeds its claim (W2)",
             record.kind()
         );
         self.left -= bytes;

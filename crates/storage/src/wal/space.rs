@@ -145,9 +145,11 @@ impl Space {
                 return Err(Denied::Exhausted);
             }
             if end > usable {
+                // Acquire: pairs with the release in `refuse`; why, the maker has noted before.
                 let refused = self.limits.refused.load(Ordering::Acquire);
                 return Err(if refused { Denied::NoSegment } else { Denied::NotYet });
             }
+            // Acquire: as above.
             if end > self.limits.ring.load(Ordering::Acquire) {
                 return Err(Denied::NotYet);
             }
@@ -166,6 +168,8 @@ impl Space {
     }
 
     fn empty_purses(&self) {
+        // AcqRel, as with all that changes a purse; but nothing hangs on it here: what is found is granted anew, and whoever
+        // grants it acquires the limits.
         let found: u64 = self.purses.iter().map(|p| p.swap(0, Ordering::AcqRel)).sum();
         self.granted.fetch_sub(found, Ordering::Relaxed);
     }
@@ -193,6 +197,7 @@ impl Space {
 
     #[cold]
     fn return_purse(&self, purse: &AtomicU64) {
+        // AcqRel: as in `empty_purses`.
         let found = purse.swap(0, Ordering::AcqRel);
         self.granted.fetch_sub(found, Ordering::Relaxed);
         self.wake();
@@ -219,6 +224,7 @@ impl Space {
     }
 
     fn wake(&self) {
+        // Pairs with the fence in `wait`: see there.
         fence(Ordering::SeqCst);
         if self.limits.waiting.load(Ordering::Relaxed) > 0 {
             lot::unpark_all(std::ptr::from_ref(&*self.granted).addr());
@@ -249,17 +255,20 @@ impl Space {
 
     /// No segment can be made now.
     pub fn refuse(&self) {
+        // Release: pairs with the acquire in `grant`.
         self.limits.refused.store(true, Ordering::Release);
         self.wake();
     }
 
     /// Nobody needs one that can't be made.
     pub fn refuse_no_more(&self) {
+        // Release: as in `refuse`; nothing but the word itself is handed on.
         self.limits.refused.store(false, Ordering::Release);
     }
 
     /// Where segments end.
     pub fn segments_end(&self) -> u64 {
+        // Acquire: pairs with the release in `segments_ready_below`.
         self.limits.segments.load(Ordering::Acquire)
     }
 

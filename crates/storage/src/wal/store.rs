@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 const TEMPORARY: &str = "wal/new-segment";
 
-const ANNOUNCED: &str = "log is only written to announced segments";
+const ANNOUNCED: &str = "log is only written to announced segments (W5)";
 
 /// Files of the log.
 pub(super) struct Store {
@@ -135,7 +135,7 @@ impl Store {
         let oldest = self.lock().ready.keys().next().copied();
         assert!(
             oldest.is_none_or(|oldest| number < oldest + segments.slots(&self.epoch)),
-            "no two segments of the log share a place in the window"
+            "no two segments of the log share a place in the window (W8)"
         );
         let mapping = segments.map(&*file, &self.epoch, number)?;
         Ok(Ready { file, mapping: Some(mapping) })

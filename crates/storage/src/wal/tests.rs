@@ -113,6 +113,7 @@ fn what_is_flushed_is_read_back_across_ring_and_segments() {
     });
 }
 
+/// W4: what was told durable is there after a crash.
 #[test]
 fn the_log_is_as_durable_by_every_method() {
     under_each_io(|| {
@@ -262,7 +263,7 @@ fn a_torn_tail_ends_the_log_at_the_last_whole_record() {
 }
 
 /// A record behind a hole survives a crash intact; recovery ends before the hole, the next run writes a
-/// record of the lost one's length. The one behind must not come back.
+/// record of the lost one's length. The one behind must not come back (W6).
 #[test]
 fn a_record_behind_a_hole_stays_dead() {
     under_each_io(|| {

@@ -16,7 +16,7 @@ pub enum Expr {
     /// `$n`.
     Param(ParamRef),
     /// A constant that was lifted out of the statement so that its plan can be reused; see
-    /// [`crate::lift`]. Never made by [`crate::parse`].
+    /// [`crate::lift`]. Never made by [`crate::parse()`].
     Lifted(Box<LiftedConst>),
     /// A prefix operator: `- a`, `@ a`, `~ a`.
     Unary(Box<UnaryExpr>),

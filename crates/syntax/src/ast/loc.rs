@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// A byte offset into the text that was given to [`crate::parse`], or "nowhere" for a node that
+/// A byte offset into the text that was given to [`crate::parse()`], or "nowhere" for a node that
 /// no text stands behind.
 ///
 /// The offset counts from the start of the whole text, not of the statement, because a client that

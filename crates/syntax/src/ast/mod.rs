@@ -8,7 +8,7 @@
 //! * A node that can be the subject of an error message has a [`Loc`], from which the client's caret
 //!   is drawn. Locations never make two trees differ.
 //! * Names are folded and truncated as the lexer does it; nothing here is looked up.
-//! * Any tree that [`crate::parse`] returns has at most [`crate::MAX_DEPTH`] levels of nesting, or
+//! * Any tree that [`crate::parse()`] returns has at most [`crate::MAX_DEPTH`] levels of nesting, or
 //!   [`crate::MAX_CHAIN`] links of a chain, so that plain recursion (dropping and cloning included) needs a bounded stack; what that bound is, the
 //!   crate's README says.
 

@@ -5,7 +5,7 @@
 //! roles has moved, or when the session's own transaction has changed something.
 //!
 //! A change of roles, of memberships or of an access list outdates the plans that were made before it (see
-//! [`SessionCatalog::note_roles`] and [`super::store::instance`]). So a plan that was found to be allowed for a role
+//! [`SessionCatalog::note_roles`] and `store/instance.rs`). So a plan that was found to be allowed for a role
 //! need not be looked at again for it: another state of rights is another plan.
 
 mod guard;

@@ -2,7 +2,7 @@
 //!
 //! The grammars differ in escapes, bracket expressions, word boundaries and in what is an error;
 //! here each construct is read by PostgreSQL's rules and written by the engine's. What stays
-//! different is said in the README of `func`: alternatives are tried in order instead of all
+//! different is said in `docs/compatibility.md`: alternatives are tried in order instead of all
 //! together for the longest match.
 
 use std::fmt::Write;

@@ -160,7 +160,8 @@ fn rows_that_went_ahead_are_not_told_twice() {
     }
 }
 
-/// While others insert, every look-up finds each row of its key once, and every scan what was there all the time once.
+/// While others insert, every look-up finds each row of its key once, and every scan what was there all the time once
+/// (B9; I1 of indexes).
 #[test]
 fn readers_beside_writers_meet_every_row_once() {
     let rig = Rig::new(1024);

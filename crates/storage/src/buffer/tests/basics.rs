@@ -130,6 +130,7 @@ fn a_hint_does_not_make_a_page_dirty() {
     assert_eq!(rel.read(Fork::Main, block).unwrap().get_u16(40) & 0x0300, 0x0300);
 }
 
+/// BF5: a dirty page counts from its first change on.
 #[test]
 fn the_redo_point_waits_for_the_oldest_dirty_page() {
     let world = World::new(64);

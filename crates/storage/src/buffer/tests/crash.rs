@@ -111,7 +111,7 @@ fn load(seed: u64, torn: Protections) -> (SimDisk, Vec<(usize, Lsn)>) {
     })
 }
 
-/// Redo from `redo`; then every block has the value of its last record, and no page is ahead of the log.
+/// Redo from `redo`; then every block has the value of its last record (BF5), and no page is ahead of the log (BF6).
 fn check(image: SimDisk, redo: Lsn, torn: TornPages, context: &str) -> usize {
     let disk: Arc<dyn Disk> = Arc::new(image.clone());
     let shape = LogShape { system_id: 42, timeline: 1, segment_bytes: SEGMENT };

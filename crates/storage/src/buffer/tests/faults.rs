@@ -186,6 +186,7 @@ fn what_was_written_is_not_overwritten_by_what_failed_before() {
     assert_eq!([0, 1, 2, 3].map(|n| get(&rel, BlockNo(n))), [50, 51, 52, 53]);
 }
 
+/// RF2: there is space before there is a page.
 #[test]
 fn a_full_disk_is_met_by_whoever_extends() {
     let world = World::new(16);
@@ -203,7 +204,7 @@ fn a_full_disk_is_met_by_whoever_extends() {
     assert_eq!(add(&rel, Fork::Main, 2), BlockNo(1));
 }
 
-/// Every crash of a run that writes each page many times: each page is whole afterwards.
+/// Every crash of a run that writes each page many times: each page is whole afterwards (BF6).
 #[test]
 fn no_page_stays_torn() {
     let world = World::new(16);
@@ -245,6 +246,7 @@ fn no_page_stays_torn() {
     assert!(repaired > 50, "{repaired} torn pages were met");
 }
 
+/// RF4: of a relation whose files go nothing is on its way to the disk.
 #[test]
 fn a_failed_write_owes_nothing_to_a_relation_that_is_gone() {
     let world = World::new(32);
@@ -378,7 +380,7 @@ fn the_area_stays_until_inherited_files_are_durable() {
 }
 
 /// Lists of what is to be written are made without a latch and may name a frame twice; after its first turn the page may
-/// become dirty again.
+/// become dirty again (BF5).
 #[test]
 fn a_frame_that_is_named_twice_is_copied_once() {
     let world = World::new(16);

@@ -17,7 +17,7 @@ fn cold(frames: usize, pages: u32) -> World {
     cold
 }
 
-/// The sweep took the ring's page, and somebody else's came into the frame: a newcomer, without credit as yet.
+/// The sweep took the ring's page, and somebody else's came into the frame: a newcomer, without credit as yet (BF9).
 #[test]
 fn a_ring_leaves_a_page_alone_that_another_loaded_into_its_frame() {
     let world = cold(16, 3);
@@ -173,7 +173,7 @@ fn pass(world: &World, purpose: Purpose) {
     }
 }
 
-/// Whoever passes through takes no credit from pages that others use, nor gives them any, though it reads them too.
+/// Whoever passes through takes no credit from pages that others use, nor gives them any, though it reads them too (BF9).
 #[test]
 fn a_ring_leaves_pages_in_use_the_credit_that_they_have() {
     for policy in POLICIES {

@@ -40,7 +40,7 @@ fn mill(threads: u64, rounds: u64, torn: TornPages, replacement: Policy) {
         assert_eq!(get(&rel, BlockNo(n)), 7);
     }
     world.assert_unpinned();
-    // Foreground work has written no page, however much it changed.
+    // Foreground work has written no page, however much it changed (BF7).
     let written = |role: Role| -> u64 {
         let all = world.pool.io_stats();
         all.iter().filter(|(key, _)| key.role == role).map(|(_, counts)| counts.writes).sum()

@@ -139,6 +139,7 @@ fn what_is_synced_soon_or_gone_soon_is_left_to_that() {
     assert_eq!(world.disk.writeback_bytes() - started, PAGE_BYTES as u64);
 }
 
+/// RF5: only a sync promises something, and it is owed still.
 #[test]
 fn a_start_that_fails_costs_no_page() {
     let (world, rel) = filled(Persistence::Unlogged, 1);

@@ -26,8 +26,8 @@ fn whoever_closes_later_gets_to_know_how_it_went() {
     });
 }
 
-/// A page that is latched whenever the cleaner comes by keeps the redo point back. Once it is written, the redo point
-/// follows, although nobody logs anything; and then it is quiet.
+/// A page that is latched whenever the cleaner comes by keeps the redo point back (R1, W7), and nothing else (BF8). Once it is
+/// written, the redo point follows, although nobody logs anything; and then it is quiet.
 #[test]
 fn the_redo_point_follows_when_what_kept_it_back_is_over() {
     let disk = SimDisk::new();
@@ -83,7 +83,7 @@ fn a_start_that_can_not_erase_the_logs_tail_leaves_nobody_behind() {
 }
 
 /// The pages of a dropped relation leave the cache before its file does. If redo began between their records as long as the
-/// file is there, it would meet the later ones on the file as it was.
+/// file is there, it would meet the later ones on the file as it was (R5).
 #[test]
 fn redo_begins_before_or_behind_what_is_to_be_removed() {
     let disk = SimDisk::new();
@@ -130,4 +130,38 @@ fn redo_begins_before_or_behind_what_is_to_be_removed() {
         sleep(20);
     }
     engine.shutdown().unwrap();
+}
+
+/// The log of a directory that was closed in order ends with the checkpoint that the control file names (R6); a start that
+/// can't say in the control file that it runs has added nothing to it (E2).
+#[test]
+fn nothing_is_logged_while_the_control_file_says_that_nobody_runs() {
+    let disk = SimDisk::new();
+    Engine::create(&config(), &env(&disk)).unwrap();
+    let engine = Engine::open(&config(), &env(&disk)).unwrap();
+    let txn = begin(&engine);
+    let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+    set(&engine, &txn, &rel, 0, 1);
+    txn.commit().unwrap();
+    drop((txn, rel));
+    engine.shutdown().unwrap();
+    drop(engine);
+    let ends_with_its_checkpoint = || {
+        let control = ControlFile::read(&disk).unwrap();
+        assert_eq!(control.state, State::Clean);
+        let log = Arc::new(disk.clone());
+        let mut reader = wal::Reader::open(log, control.shape, control.redo).unwrap();
+        let last = reader.read().unwrap().expect("the checkpoint is there");
+        assert_eq!((last.kind, last.at.start), (Kind::CHECKPOINT, control.checkpoint));
+        assert!(reader.read().unwrap().is_none(), "something was logged after it");
+    };
+    ends_with_its_checkpoint();
+    disk.set_fault(Some(Box::new(|access, path: &str, _| {
+        let fails = access == Access::Write && path == control::PATH;
+        fails.then(|| io::Error::from_raw_os_error(5))
+    })));
+    assert!(Engine::open(&config(), &env(&disk)).is_err());
+    disk.set_fault(None);
+    ends_with_its_checkpoint();
+    Engine::open(&config(), &env(&disk)).unwrap().shutdown().unwrap();
 }

@@ -123,7 +123,7 @@ fn nothing_may_be_written_after_inherited_files_could_not_be_synced() {
     assert!(files.await_inherited().is_err());
 }
 
-/// What the system has cached of a file of which a write has failed says nothing of the disk, and no later sync tells.
+/// What the system has cached of a file of which a write has failed says nothing of the disk, and no later sync tells (RF6).
 #[test]
 fn after_a_failed_sync_files_are_read_from_the_disk_anew() {
     let disk = left_by_crashes(1).pop().unwrap();

@@ -171,13 +171,16 @@ fn verify(disk: &SimDisk, at: usize, history: &History, seed: u64) {
         }
         let engine = Engine::open(&config(), &env).unwrap();
         let files = engine.pool().files().relations().unwrap();
+        // Redo makes again what has lost its name (RF3).
         for (since, rel) in &history.made {
             let may_go = history.going.contains(rel);
             assert!(*since > at || may_go || files.contains(rel), "{rel:?} is lost");
         }
+        // R5.
         for (since, rel) in &history.dropped {
             assert!(*since > at || !files.contains(rel), "{rel:?} was dropped and is there");
         }
+        // R4.
         for rel in &history.rolled_back {
             assert!(!files.contains(rel), "{rel:?} was rolled back and is there");
         }
@@ -195,7 +198,7 @@ fn verify(disk: &SimDisk, at: usize, history: &History, seed: u64) {
         }
         let txn = begin(&engine);
         let made = make_other(&engine, &txn);
-        assert!(!files.contains(&made), "an id is handed out twice");
+        assert!(!files.contains(&made), "an id is handed out twice (R3)");
         if let Some(rel) = counter {
             let rel = engine.pool().relation(rel, Rank::HeapPage);
             set(&engine, &txn, &rel, 0, 1000);
@@ -204,7 +207,7 @@ fn verify(disk: &SimDisk, at: usize, history: &History, seed: u64) {
         engine.shutdown().unwrap();
         drop((txn, engine));
         let again = Engine::open(&config(), &env).unwrap();
-        assert!(again.recovery().is_none(), "it was closed in order");
+        assert!(again.recovery().is_none(), "it was closed in order (R6)");
         assert_eq!(get(&again, made, 0), 7);
         if let Some(rel) = counter {
             assert_eq!(get(&again, rel, 0), 1000);
@@ -259,6 +262,7 @@ fn recovery_may_crash_at_any_point_and_run_again() {
     }
 }
 
+/// E1: one engine to a directory.
 #[test]
 fn a_second_server_and_a_foreign_directory_are_refused() {
     let disk = SimDisk::new();
@@ -490,6 +494,7 @@ fn bounds_of_the_log_change_while_it_is_written() {
     });
 }
 
+/// E3: the log covers every id that was handed out.
 #[test]
 fn object_ids_are_never_handed_out_twice() {
     let disk = SimDisk::new();

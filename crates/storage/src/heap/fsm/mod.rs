@@ -1,4 +1,4 @@
-//! The free-space map: where a row of so many bytes may find room. See the README beside this file.
+//! The free-space map: where a row of so many bytes may find room. See the README of `heap`.
 //!
 //! A hint from end to end. It is not logged; an entry may be too high (whoever comes in vain corrects it) or
 //! too low (vacuum corrects it). An index entry is raised after its leaf, and lowered only while the index

@@ -122,7 +122,8 @@ fn transfers_keep_the_sum_for_every_snapshot() {
     assert_sound(&heap);
 }
 
-/// Sessions insert the same keys at the same time: each key has one winner, whoever rolls back counts not.
+/// Sessions insert the same keys at the same time: each key has one winner (B7 of the B-tree), whoever rolls back counts
+/// not.
 #[test]
 fn a_key_has_one_winner() {
     const SESSIONS: usize = 5;

@@ -321,6 +321,7 @@ impl Actor<'_> {
     }
 }
 
+/// L7: among others, locks are back at a row before whose rollback sets it free.
 #[test]
 fn no_lock_is_lost_and_none_is_held_twice() {
     const SESSIONS: usize = 6;

@@ -1,5 +1,5 @@
-//! The visibility map: two bits per heap block, a promise (invariants H4 and H5). See the README beside this
-//! file.
+//! The visibility map: two bits per heap block, a promise (invariants H4 and H5). See the README of
+//! `heap`.
 
 use crate::buffer::{Optimistic, Relation, WriteGuard};
 use crate::error::Result;

@@ -8,7 +8,7 @@ use base::rank::Rank;
 use base::{BlockNo, Persistence, Tid, sim};
 use std::time::Duration;
 
-/// A restart point must not come to lie behind what a lane that failed has not applied.
+/// A restart point must not come to lie behind what a lane that failed has not applied (R7).
 #[test]
 fn what_a_lane_failed_at_stays_to_be_applied() {
     sim::run(1, || {

@@ -6,9 +6,9 @@
 //! | Who | When | Does |
 //! |---|---|---|
 //! | reader | any time | tag (acquire), words (relaxed), acquire fence, tag again |
-//! | evictor | bank latch held | [`Slot::retire`]: tag becomes "nobody's", then a release fence |
+//! | evictor | bank latch held | [`Tag::retire`]: tag becomes "nobody's", then a release fence |
 //! | loader | slot retired and marked, latch not held | stores words (relaxed) |
-//! | loader | bank latch held | [`Slot::publish`]: tag of the new page (release) |
+//! | loader | bank latch held | [`Tag::publish`]: tag of the new page (release) |
 //! | writer | bank latch held, tag valid | atomic read-modify-writes of single words |
 //!
 //! *A reader never accepts a word of another page.* Words of another page are stored after `retire`'s
@@ -152,6 +152,7 @@ mod loom_tests {
         slot.tag.publish(page);
     }
 
+    /// P2: also of a page that has left its slot and come back.
     #[test]
     fn a_reader_accepts_only_words_of_its_page() {
         loom::model(|| {

@@ -332,7 +332,11 @@ impl Slru {
             self.counters.read();
         }
         let mut state = self.latch(bank);
-        debug_assert_eq!(state.slots[slot], SlotState::Reading(page), "the mark is the reader's");
+        debug_assert_eq!(
+            state.slots[slot],
+            SlotState::Reading(page),
+            "the mark is the reader's (P1)"
+        );
         match read {
             Ok(_) => self.settle(bank, &mut state, slot, page),
             Err(_) => state.slots[slot] = SlotState::Free,
@@ -374,7 +378,7 @@ impl Slru {
         self.counters.written();
         let mut state = self.latch(bank);
         let SlotState::Held { dirty, writing, .. } = &mut state.slots[slot] else {
-            unreachable!("a slot that is being written is not given away");
+            unreachable!("a slot that is being written is not given away (P1)");
         };
         *writing = false;
         *dirty |= written.is_err();

@@ -79,6 +79,7 @@ fn a_flush_survives_any_crash_after_it() {
     }
 }
 
+/// P4: the log first.
 #[test]
 fn the_log_is_durable_before_a_page_that_depends_on_it() {
     let disk = SimDisk::new();
@@ -99,6 +100,7 @@ fn the_log_is_durable_before_a_page_that_depends_on_it() {
     assert_eq!(*durable.lock().unwrap(), Lsn(900), "the highest position counts");
 }
 
+/// P6: the newest page is no victim.
 #[test]
 fn the_latest_page_is_never_given_up() {
     let disk = SimDisk::new();
@@ -204,6 +206,7 @@ fn truncated_pages_stay_gone() {
     assert!(slru.segments().unwrap().is_empty());
 }
 
+/// P5: nothing is brought in behind the sweep.
 #[test]
 fn truncation_races_readers_and_writers() {
     let disk = SimDisk::new();
@@ -275,6 +278,7 @@ fn many_threads_over_few_slots_lose_nothing() {
     assert!(slru.stats().reads > 0 && slru.stats().hits > 0);
 }
 
+/// P3: a page is brought in once.
 #[test]
 fn simulated_contexts_share_one_read_of_a_page() {
     base::sim::run(7, || {
@@ -310,7 +314,7 @@ fn a_short_file_is_damage_not_zeros() {
 }
 
 /// Several extend the log at a time, each writes to the pages at once; with one bank every page must be given up while
-/// others begin. A page begun twice would lose words.
+/// others begin. A page begun twice would lose words (M2).
 #[test]
 fn pages_begin_once_whoever_extends() {
     for seed in 0..20 {
