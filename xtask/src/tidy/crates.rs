@@ -1,10 +1,11 @@
 //! Dependency direction: base → {storage, syntax, wire} → sql → server → thalweg; nothing uses the rest.
 
-use super::manifest::{self, Dependency, Entry};
+use super::manifest::{self, Dependency};
 use super::{Finding, relative};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use toml::{Table, Value};
 
 /// Each member of the workspace with the members that it may depend on.
 const MAY_USE: &[(&str, &[&str])] = &[
@@ -26,28 +27,28 @@ pub(super) struct Member {
     pub dir: String,
     /// What it is called.
     pub package: String,
-    pub entries: Vec<Entry>,
+    pub manifest: Table,
 }
 
 /// The workspace's own manifest, and its members.
-pub(super) fn workspace(root: &Path) -> (Vec<Entry>, Vec<Member>) {
+pub(super) fn workspace(root: &Path) -> (Table, Vec<Member>) {
     let read = |dir: &str| {
         let text = fs::read_to_string(root.join(dir).join("Cargo.toml"));
-        manifest::entries(&text.unwrap_or_default())
+        text.unwrap_or_default().parse::<Table>().expect("Cargo has read it")
     };
     let own = read("");
-    let dirs = manifest::value(&own, "workspace", "members").unwrap_or_default();
     let member = |dir: &str| {
-        let entries = read(dir);
-        let package = manifest::value(&entries, "package", "name").unwrap_or_default();
-        let package = manifest::quoted(package).next().unwrap_or(dir).to_owned();
-        Member { dir: dir.to_owned(), package, entries }
+        let manifest = read(dir);
+        let name = manifest::value(&manifest, ["package", "name"]).and_then(Value::as_str);
+        let package = name.unwrap_or(dir).to_owned();
+        Member { dir: dir.to_owned(), package, manifest }
     };
-    let members = manifest::quoted(dirs).map(member).collect();
+    let dirs = manifest::strings(manifest::value(&own, ["workspace", "members"]));
+    let members = dirs.map(member).collect();
     (own, members)
 }
 
-pub(super) fn check(root: &Path, own: &[Entry], members: &[Member], findings: &mut Vec<Finding>) {
+pub(super) fn check(root: &Path, own: &Table, members: &[Member], findings: &mut Vec<Finding>) {
     check_directions(own, members, MAY_USE, findings);
     for room in storage_rooms(root) {
         if !room.join("README.md").exists() {
@@ -61,7 +62,7 @@ pub(super) fn check(root: &Path, own: &[Entry], members: &[Member], findings: &m
 
 /// Every member is in the table, and uses what it may; tests may use anything.
 pub(super) fn check_directions(
-    own: &[Entry],
+    own: &Table,
     members: &[Member],
     may_use: &[(&str, &[&str])],
     findings: &mut Vec<Finding>,
@@ -76,7 +77,7 @@ pub(super) fn check_directions(
             told(&member.dir, "the tidy check does not know what it may depend on".to_owned());
             continue;
         };
-        for used in manifest::dependencies(&member.entries).iter().filter(|used| !used.is_dev) {
+        for used in manifest::dependencies(&member.manifest).iter().filter(|used| !used.is_dev) {
             // The workspace may call it something else.
             let package = match shared.get(&*used.name) {
                 Some(shared) if used.package.is_none() => shared.package(),

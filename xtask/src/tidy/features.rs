@@ -2,10 +2,11 @@
 
 use super::Finding;
 use super::crates::Member;
-use super::manifest::{self, Dependency, Entry};
+use super::manifest::{self, Dependency};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use toml::{Table, Value};
 
 /// Whether a feature changes what is measured, and nothing that a database needs.
 fn is_of_the_laboratory(feature: &str) -> bool {
@@ -13,7 +14,7 @@ fn is_of_the_laboratory(feature: &str) -> bool {
 }
 
 /// Programs beside a release are built with it, and Cargo gives both the same features: so no member may turn one on.
-pub(super) fn check(root: &Path, own: &[Entry], members: &[Member], findings: &mut Vec<Finding>) {
+pub(super) fn check(root: &Path, own: &Table, members: &[Member], findings: &mut Vec<Finding>) {
     findings.extend(turned_on(own, members));
     let made = fs::read_to_string(root.join("Makefile")).unwrap_or_default();
     let told = |what| Finding { place: "Makefile".to_owned(), what };
@@ -24,7 +25,7 @@ pub(super) fn check(root: &Path, own: &[Entry], members: &[Member], findings: &m
 type Feature = (String, String);
 
 /// What manifests turn on by themselves, by default or in a dependency, and whatever that turns on in turn.
-pub(super) fn turned_on(own: &[Entry], members: &[Member]) -> Vec<Finding> {
+pub(super) fn turned_on(own: &Table, members: &[Member]) -> Vec<Finding> {
     let mut features: BTreeMap<Feature, Vec<Feature>> = BTreeMap::new();
     // What is turned on, where.
     let mut asked: Vec<(String, Feature)> = Vec::new();
@@ -37,12 +38,13 @@ pub(super) fn turned_on(own: &[Entry], members: &[Member]) -> Vec<Finding> {
     };
     ask("Cargo.toml", &manifest::dependencies(own));
     for member in members {
-        let dependencies = manifest::dependencies(&member.entries);
+        let dependencies = manifest::dependencies(&member.manifest);
         ask(&format!("{}/Cargo.toml", member.dir), &dependencies);
-        for entry in member.entries.iter().filter(|entry| entry.section == ["features"]) {
-            let names = manifest::quoted(&entry.value);
+        let listed = member.manifest.get("features").and_then(Value::as_table);
+        for (key, names) in listed.into_iter().flatten() {
+            let names = manifest::strings(Some(names));
             let turned_on = names.map(|name| feature(name, &member.package, &dependencies));
-            features.insert((member.package.clone(), entry.key.concat()), turned_on.collect());
+            features.insert((member.package.clone(), key.clone()), turned_on.collect());
         }
     }
     for member in members {

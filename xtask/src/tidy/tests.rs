@@ -1,7 +1,7 @@
 use super::crates::{Member, check_directions};
 use super::docs::{blanks, links};
 use super::features::{in_makefile, turned_on};
-use super::manifest::{dependencies, entries, quoted, value};
+use super::manifest::{dependencies, strings, value};
 use super::reachable::{declares, is_root};
 use super::source::{ignored, long_functions};
 use super::{Exceptions, Finding, invariants, rooms, source};
@@ -92,34 +92,38 @@ fn an_exception_must_be_used() {
 
 #[test]
 fn manifests_and_links_are_read() {
-    let manifest = "members = []\n[workspace]\nmembers = [\n    \"a\", # \"b\"\n    \"c/d\",\n]\n\
+    let text = "members = []\n[workspace]\nmembers = [\n    \"a\", # \"b\"\n    \"c/d\",\n]\n\
                     [dependencies]\nbase.workspace = true\nlibc = \"0.2\"\n\
                     pages = { path = \"x\", package = \"storage\", default-features = false, features = [\n\
                     \"std\", # \"none\"\n] }\n\
                     [target.'cfg(loom)'.dependencies.loom]\nversion = \"0.7\"\nfeatures = [\"futures\"]\n\
                     [dev-dependencies]\nsql = \"1\"\n[build-dependencies]\nours.package = \"wire\"\n";
-    let entries = entries(manifest);
-    let members = value(&entries, "workspace", "members").unwrap();
-    assert_eq!(quoted(members).collect::<Vec<_>>(), ["a", "c/d"]);
-    let found = dependencies(&entries);
+    let manifest = table(text);
+    let members = strings(value(&manifest, ["workspace", "members"]));
+    assert_eq!(members.collect::<Vec<_>>(), ["a", "c/d"]);
+    let found = dependencies(&manifest);
     let found: Vec<_> = found.iter().map(|d| (&*d.name, d.package(), d.is_dev)).collect();
     let expected = [
         ("base", "base", false),
         ("libc", "libc", false),
         ("pages", "storage", false),
-        ("loom", "loom", false),
-        ("sql", "sql", true),
         ("ours", "wire", false),
+        ("sql", "sql", true),
+        ("loom", "loom", false),
     ];
     assert_eq!(found, expected);
-    let features: Vec<_> = dependencies(&entries).into_iter().map(|d| d.features).collect();
+    let features: Vec<_> = dependencies(&manifest).into_iter().map(|d| d.features).collect();
     assert_eq!(features.concat(), ["std", "futures"]);
     assert_eq!(links("see [a](b.md#c) and [d](e)\n```\n[x](y)\n```"), ["b.md#c", "e"]);
 }
 
+fn table(text: &str) -> toml::Table {
+    text.parse().unwrap()
+}
+
 fn member(dir: &str, manifest: &str) -> Member {
     let package = dir.rsplit('/').next().unwrap().to_owned();
-    Member { dir: dir.to_owned(), package, entries: entries(manifest) }
+    Member { dir: dir.to_owned(), package, manifest: table(manifest) }
 }
 
 #[test]
@@ -132,7 +136,7 @@ fn dependencies_point_one_way_under_whatever_name() {
             member("crates/storage", "[dependencies]\nbase.workspace = true\nlibc = \"1\"\n"),
         ];
         let mut findings = Vec::new();
-        check_directions(&entries(own), &members, may_use, &mut findings);
+        check_directions(&table(own), &members, may_use, &mut findings);
         texts(&findings)
     };
     let own = "[workspace.dependencies]\npages = { path = \"x\", package = \"storage\" }\n";
@@ -150,7 +154,7 @@ fn dependencies_point_one_way_under_whatever_name() {
         assert_eq!(found(own, manifest), [back, gone], "{manifest}");
     }
     let mut findings = Vec::new();
-    check_directions(&[], &[member("new", "")], &[], &mut findings);
+    check_directions(&table(""), &[member("new", "")], &[], &mut findings);
     assert_eq!(
         texts(&findings),
         ["new/Cargo.toml: the tidy check does not know what it may depend on"]
@@ -162,7 +166,7 @@ fn no_release_has_a_feature_of_the_laboratory() {
     let found = |own: &str, manifest: &str| {
         let storage = "[features]\nlab-wal-packed = []\nfast = [\n    \"lab-wal-packed\",\n]\n";
         let members = [member("crates/storage", storage), member("crates/sql", manifest)];
-        turned_on(&entries(own), &members).len()
+        turned_on(&table(own), &members).len()
     };
     let plain = "[features]\n# For the laboratory.\nlab-wal-packed = [\"storage/lab-wal-packed\"]\n\
                  [dependencies]\nstorage = { path = \"x\", features = [\"std\"] }\n";

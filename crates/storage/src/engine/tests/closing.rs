@@ -7,6 +7,16 @@ fn sleep(ms: u64) {
     park::sleep(Duration::from_millis(ms));
 }
 
+/// A new engine with a relation of one page, durably.
+fn with_a_page(disk: &SimDisk) -> Arc<Engine> {
+    let engine = created(disk);
+    let txn = begin(&engine);
+    let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+    set(&engine, &txn, &rel, 0, 1);
+    engine.wal().flush(txn.commit().unwrap().must_be_durable);
+    engine
+}
+
 #[test]
 fn whoever_closes_later_gets_to_know_how_it_went() {
     let disk = SimDisk::new();
@@ -63,14 +73,8 @@ fn the_redo_point_follows_when_what_kept_it_back_is_over() {
 #[test]
 fn a_start_that_can_not_erase_the_logs_tail_leaves_nobody_behind() {
     let disk = SimDisk::new();
-    Engine::create(&config(), &env(&disk)).unwrap();
-    let engine = Engine::open(&config(), &env(&disk)).unwrap();
-    let txn = begin(&engine);
-    let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
-    set(&engine, &txn, &rel, 0, 1);
-    engine.wal().flush(txn.commit().unwrap().must_be_durable);
+    let engine = with_a_page(&disk);
     let left = disk.crashes_now();
-    drop(txn);
     engine.shutdown().unwrap();
     let env = env(&left);
     left.set_fault(Some(Box::new(|access, path: &str, _| {
@@ -137,15 +141,7 @@ fn redo_begins_before_or_behind_what_is_to_be_removed() {
 #[test]
 fn nothing_is_logged_while_the_control_file_says_that_nobody_runs() {
     let disk = SimDisk::new();
-    Engine::create(&config(), &env(&disk)).unwrap();
-    let engine = Engine::open(&config(), &env(&disk)).unwrap();
-    let txn = begin(&engine);
-    let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
-    set(&engine, &txn, &rel, 0, 1);
-    txn.commit().unwrap();
-    drop((txn, rel));
-    engine.shutdown().unwrap();
-    drop(engine);
+    with_a_page(&disk).shutdown().unwrap();
     let ends_with_its_checkpoint = || {
         let control = ControlFile::read(&disk).unwrap();
         assert_eq!(control.state, State::Clean);

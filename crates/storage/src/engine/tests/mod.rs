@@ -44,6 +44,12 @@ fn env(disk: &SimDisk) -> Env {
     Env::new(Arc::new(disk.clone()))
 }
 
+/// A new engine.
+fn created(disk: &SimDisk) -> Arc<Engine> {
+    Engine::create(&config(), &env(disk)).unwrap();
+    Engine::open(&config(), &env(disk)).unwrap()
+}
+
 fn begin(engine: &Engine) -> Txn {
     let txn = Txn::attach(engine.txns(), 1, 1).unwrap();
     txn.begin(crate::txn::Isolation::ReadCommitted);
@@ -396,8 +402,7 @@ impl CrashNow for SimDisk {
 #[test]
 fn a_file_without_a_log_that_can_not_be_cut_keeps_its_pages() {
     let disk = SimDisk::new();
-    Engine::create(&config(), &env(&disk)).unwrap();
-    let engine = Engine::open(&config(), &env(&disk)).unwrap();
+    let engine = created(&disk);
     let txn = begin(&engine);
     let rel = engine.create_relation(&txn, Persistence::Unlogged, Rank::HeapPage).unwrap();
     let put = |block, value| {
