@@ -101,6 +101,12 @@ pub fn current() -> Context {
     THREAD.with(|own| own.get_or_init(new_thread_context).clone())
 }
 
+/// Tells threads apart: contexts that run on one have the same.
+#[inline]
+pub fn place() -> usize {
+    FIBER.with(|own| std::ptr::from_ref(own).addr())
+}
+
 /// Whether the current context is a fiber: then nothing may block the thread.
 #[inline]
 pub fn on_fiber() -> bool {

@@ -38,8 +38,10 @@ pub(super) enum Verdict {
 
 /// What is to be waited for.
 pub(super) enum Want {
-    Turn,
-    End(Xid),
+    /// The turn at the row, which goes on in this version, if any, when the holder commits.
+    Turn(Option<Tid>),
+    /// A transaction's end; then the row goes on in this version, if any.
+    End(Xid, Option<Tid>),
 }
 
 /// How an attempt can end without effect.
@@ -62,7 +64,7 @@ impl<'t> Contest<'t> {
     ) -> Contest<'t> {
         let key = heap.key(tid);
         // A turn got for an older version may have been overtaken by the row.
-        let turn = turn.filter(|turn| turn.is_for(key));
+        let turn = turn.filter(|turn| turn.follow(key, None));
         Contest { txn, key, strength, policy, turn }
     }
 
@@ -86,16 +88,18 @@ impl<'t> Contest<'t> {
                     && self.txn.row_is_queued(self.key)
                     && !self.txn.is_mine(header.xmin) =>
             {
-                Verdict::Wait(Want::Turn)
+                Verdict::Wait(Want::Turn(None))
             }
             Standing::Free => Verdict::Free(item, header),
             Standing::Locked(lockers) => match lockers.conflict(self.strength) {
                 // Who has a lock on the row already goes before those who queue: they wait for it to end.
-                Some(xid) if !lockers.mine.is_empty() => Verdict::Wait(Want::End(xid)),
-                Some(xid) => self.held(xid),
+                Some(xid) if !lockers.mine.is_empty() => Verdict::Wait(Want::End(xid, None)),
+                Some(xid) => self.held(xid, None),
                 None => Verdict::Locked(item, header, lockers),
             },
-            Standing::Ending(by) if by.strength.conflicts_with(self.strength) => self.held(by.xid),
+            Standing::Ending(by) if by.strength.conflicts_with(self.strength) => {
+                self.held(by.xid, Some(header.successor))
+            }
             Standing::Ending(_) => Verdict::Beside,
             Standing::EndedByMe(_) => Verdict::Over(End::SelfModified),
             Standing::Ended => Verdict::Over(End::Ended),
@@ -107,20 +111,30 @@ impl<'t> Contest<'t> {
     }
 
     /// Somebody is in the way: first the turn, then that transaction's end.
-    fn held(&self, by: Xid) -> Verdict {
-        Verdict::Wait(if self.turn.is_none() { Want::Turn } else { Want::End(by) })
+    fn held(&self, by: Xid, successor: Option<Tid>) -> Verdict {
+        let updated = successor.filter(|successor| *successor != self.key.tid);
+        Verdict::Wait(if self.turn.is_none() {
+            Want::Turn(updated)
+        } else {
+            Want::End(by, updated)
+        })
     }
 
     /// Waits for what the verdict said; false if the policy is not to wait. No latch may be held.
     pub fn wait(&mut self, want: Want) -> Result<bool> {
         match want {
-            Want::Turn => match self.txn.row_turn(self.key, self.strength, self.policy) {
-                Ok(turn) => self.turn = Some(turn),
-                Err(Error::LockNotAvailable) => return Ok(false),
-                Err(error) => return Err(error),
-            },
-            Want::End(_) if self.policy == WaitPolicy::Never => return Ok(false),
-            Want::End(xid) => {
+            Want::Turn(successor) => {
+                let successor = self.version(successor);
+                match self.txn.row_turn(self.key, successor, self.strength, self.policy) {
+                    Ok(turn) => self.turn = Some(turn),
+                    Err(Error::LockNotAvailable) => return Ok(false),
+                    Err(error) => return Err(error),
+                }
+            }
+            Want::End(..) if self.policy == WaitPolicy::Never => return Ok(false),
+            Want::End(xid, successor) => {
+                let successor = self.version(successor);
+                self.turn = self.turn.take().filter(|turn| turn.follow(self.key, successor));
                 self.txn.wait_for(xid)?;
             }
         }
@@ -130,10 +144,15 @@ impl<'t> Contest<'t> {
     /// This transaction's id, `holder`, is in the row, whose new version is at `successor`: the next in
     /// the queue may wait for it.
     pub fn won(self, holder: Xid, successor: Option<Tid>) {
+        let successor = self.version(successor);
         if let Some(turn) = self.turn {
-            let successor = successor.map(|tid| RowKey { tid, ..self.key });
             turn.pass(holder, self.key, successor);
         }
+    }
+
+    /// Another version of the row, as its queue knows it.
+    fn version(&self, tid: Option<Tid>) -> Option<RowKey> {
+        tid.map(|tid| RowKey { tid, ..self.key })
     }
 
     /// Says how the attempt ended. No latch may be held.

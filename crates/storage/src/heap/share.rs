@@ -208,7 +208,7 @@ impl HeapRel {
 
     /// Waits for a transaction that stands in the way; `Some` if the caller does not want to wait.
     fn wait_beside(&self, contest: &mut Contest<'_>, xid: Xid) -> Result<Option<Outcome>> {
-        Ok(if contest.wait(Want::End(xid))? { None } else { Some(Outcome::WouldBlock) })
+        Ok(if contest.wait(Want::End(xid, None))? { None } else { Some(Outcome::WouldBlock) })
     }
 
     /// Adds a lock to the newest version of a row, which its maker, `maker`, may still lock or update itself.

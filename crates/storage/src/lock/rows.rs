@@ -8,9 +8,15 @@
 //!
 //! A queue follows its row: it is found by the version that was ended last, which newcomers see held, and by
 //! the version that took its place, which newcomers see once the holder has committed. Both keys lead to one
-//! queue, so nobody has to walk from version to version to queue again. A newcomer that finds the row free
-//! but queued for joins the queue's end ([`LockManager::row_is_queued`]); whoever holds a turn that is not
-//! for the version it came to gives it back ([`RowTurn::is_for`]).
+//! queue, from the moment that its first head joins, so nobody has to walk from version to version to queue
+//! again. A newcomer that finds the row free but queued for joins the queue's end
+//! ([`LockManager::row_is_queued`]). Where the row has got ahead of its queue all the same, the head takes the
+//! queue along to the version it comes to, unless others queue there ([`RowTurn::follow`]): else all who wait
+//! would have to queue again, one by one, and a row that is hot enough would be ahead of them the next time, too.
+//!
+//! The turn is passed to the first in the queue, but for a few times in a row to the first of those who run on the
+//! passer's thread: where that is a worker, its fiber goes on as soon as the passer's has ended, and no other thread
+//! has to be woken ([docs/decisions/row-queues.md](../../../../docs/decisions/row-queues.md)).
 
 use super::LockManager;
 use super::slot::{Dependent, SessionId};
@@ -20,6 +26,7 @@ use crate::txlog::RowLock;
 use base::hash::{HashMap, hash_of};
 use base::latch::Latch;
 use base::pad::{Padded, is_one_line};
+use base::park;
 use base::rank::Rank;
 use base::sync::unmodelled::{AtomicU32, Ordering};
 use base::{RelId, Tid, Xid};
@@ -27,6 +34,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 const SHARDS: usize = 128;
+/// So often in a row another one is served before the first in a queue.
+const OVERTAKEN_MAX: u32 = 8;
+/// Only so many are looked at for that.
+const NEAR_MAX: usize = 64;
 
 /// A row as its queue knows it: the version that whoever wants the row comes to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -42,6 +53,8 @@ struct Waiter {
     session: SessionId,
     wait: u64,
     strength: RowLock,
+    /// The thread it runs on: [`park::place`].
+    place: usize,
 }
 
 struct QueueState {
@@ -52,8 +65,28 @@ struct QueueState {
     /// Set when the turn was passed to a sleeping head: the transaction it sleeps for.
     holder: Option<Xid>,
     waiters: VecDeque<Waiter>,
+    /// How often in a row others have been served before the first of them.
+    overtaken: u32,
     /// Empty and out of the map: look again.
     dead: bool,
+}
+
+impl QueueState {
+    /// Takes out who is served next: the first, or, some times in a row, the first of those who run at `here`,
+    /// where nobody need be woken from another thread.
+    fn next(&mut self, here: usize) -> Option<Waiter> {
+        let near = self.waiters.iter().take(NEAR_MAX).position(|w| w.place == here);
+        match near {
+            Some(at) if at > 0 && self.overtaken < OVERTAKEN_MAX => {
+                self.overtaken += 1;
+                self.waiters.remove(at)
+            }
+            _ => {
+                self.overtaken = 0;
+                self.waiters.pop_front()
+            }
+        }
+    }
 }
 
 /// Those who want one row.
@@ -125,6 +158,7 @@ impl Rows {
             head: None,
             holder: None,
             waiters: VecDeque::new(),
+            overtaken: 0,
             dead: false,
         };
         let queue = Arc::new(RowQueue(Mutex::new(state)));
@@ -143,7 +177,7 @@ impl Rows {
         }
     }
 
-    /// Makes the queue findable by these keys, and no others. It is findable all the time.
+    /// Makes the queue findable by these keys, and no others. It is findable all the time. The caller is its head.
     fn rekey(&self, queue: &Arc<RowQueue>, keys: impl Iterator<Item = RowKey>) {
         let mut found_by = Vec::with_capacity(2);
         for key in keys {
@@ -183,11 +217,13 @@ impl LockManager {
     }
 
     /// Waits for the turn at a row. With the turn, look at the row again; if it is still held, wait for
-    /// its holder ([`LockManager::wait_for_xid`]) and keep the turn.
+    /// its holder ([`LockManager::wait_for_xid`]) and keep the turn. `successor` is the version that takes
+    /// the place of this one if the holder commits.
     pub fn row_turn(
         self: &Arc<Self>,
         me: SessionId,
         key: RowKey,
+        successor: Option<RowKey>,
         strength: RowLock,
         policy: WaitPolicy,
         limits: &WaitLimits,
@@ -207,13 +243,16 @@ impl LockManager {
         if state.head.is_none() {
             state.head = Some(me);
             drop(state);
+            if successor.is_some() && policy == WaitPolicy::Block {
+                self.rows.rekey(&queue, [key].into_iter().chain(successor));
+            }
             return Ok(turn(queue));
         }
         if policy == WaitPolicy::Never {
             return Err(Error::LockNotAvailable);
         }
         let wait = self.begin_wait(me, WaitFor::Row(Arc::clone(&queue), strength));
-        state.waiters.push_back(Waiter { session: me, wait, strength });
+        state.waiters.push_back(Waiter { session: me, wait, strength, place: park::place() });
         drop(state);
         let result = self.wait(me, limits);
         self.end_wait(me);
@@ -240,16 +279,24 @@ impl RowTurn {
         self.promote(Some(holder));
     }
 
-    /// Whether it is the turn at this version: one that was got for another row version may have been
-    /// overtaken by the row.
-    pub fn is_for(&self, key: RowKey) -> bool {
+    /// Makes it the turn at this version, the one it was got for or a later one of the row, whose place `successor`
+    /// takes if its holder commits. False: others queue at `key`, and the turn is to be dropped.
+    pub fn follow(&self, key: RowKey, successor: Option<RowKey>) -> bool {
+        if self.is_for(key) && successor.is_none_or(|successor| self.is_for(successor)) {
+            return true;
+        }
+        self.manager.rows.rekey(&self.queue, [key].into_iter().chain(successor));
+        self.is_for(key)
+    }
+
+    fn is_for(&self, key: RowKey) -> bool {
         self.queue.lock().keys.contains(&key)
     }
 
     fn promote(&self, holder: Option<Xid>) {
         let mut state = self.queue.lock();
         debug_assert_eq!(state.head, Some(self.me), "the turn is the head's to pass (L4)");
-        let Some(next) = state.waiters.pop_front() else {
+        let Some(next) = state.next(park::place()) else {
             state.head = None;
             state.dead = true;
             let keys = std::mem::take(&mut state.keys);
@@ -279,5 +326,48 @@ impl Drop for RowTurn {
         if !self.passed {
             self.promote(None);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_near_goes_first_but_not_for_ever() {
+        const HERE: usize = 1;
+        let waiter = |n: u64, place| Waiter {
+            session: SessionId(n as u32),
+            wait: n,
+            strength: RowLock::Update,
+            place,
+        };
+        let mut state = QueueState {
+            keys: Vec::new(),
+            head: None,
+            holder: None,
+            waiters: VecDeque::new(),
+            overtaken: 0,
+            dead: false,
+        };
+        // The first three run elsewhere.
+        state.waiters.extend((0..3).map(|n| waiter(n, 2)));
+        state.waiters.extend((3..23).map(|n| waiter(n, HERE)));
+        let served: Vec<u64> = std::iter::from_fn(|| state.next(HERE)).map(|w| w.wait).collect();
+        let turns = u64::from(OVERTAKEN_MAX);
+        let expected: Vec<u64> = (3..3 + turns)
+            .chain([0])
+            .chain(3 + turns..3 + 2 * turns)
+            .chain([1])
+            .chain(3 + 2 * turns..23)
+            .chain([2])
+            .collect();
+        assert_eq!(served, expected);
+        // Nobody near among the first: in their order.
+        let far = NEAR_MAX as u64;
+        state.waiters.extend((0..far).map(|n| waiter(n, 2)));
+        state.waiters.push_back(waiter(far, HERE));
+        assert_eq!(state.next(HERE).expect("many wait").wait, 0);
+        assert_eq!(state.next(HERE).expect("many wait").wait, far);
     }
 }

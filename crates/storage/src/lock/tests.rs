@@ -22,6 +22,10 @@ fn row(n: u16) -> RowKey {
     RowKey { rel: RelId(77), tid: Tid { block: BlockNo(3), offset: n } }
 }
 
+fn turn_at(txn: &Txn, key: RowKey, successor: Option<RowKey>) -> crate::Result<RowTurn> {
+    txn.row_turn(key, successor, RowLock::Update, WaitPolicy::Block)
+}
+
 fn begin(world: &World) -> Txn {
     let txn = world.session();
     txn.begin(Isolation::ReadCommitted);
@@ -242,7 +246,7 @@ fn a_deadlock_takes_one_victim_and_names_the_circle() {
                 xids.lock().unwrap().insert(i, xid);
                 let tag = |i: usize| if i == 1 { LockTag::advisory(5, 7) } else { table(i as u32) };
                 txn.lock(tag(i), LockMode::Exclusive).unwrap();
-                let held = txn.row_turn(row(i as u16), RowLock::Update, WaitPolicy::Block).unwrap();
+                let held = turn_at(&txn, row(i as u16), None).unwrap();
                 sleep_ms(20);
                 let next = (i + 1) % 5;
                 let theirs = xids.lock().unwrap()[&next];
@@ -252,9 +256,7 @@ fn a_deadlock_takes_one_victim_and_names_the_circle() {
                         Err(Error::Awaited(why)) => Err(*why),
                         waited => waited.map(|_| ()),
                     },
-                    _ => {
-                        txn.row_turn(row(next as u16), RowLock::Update, WaitPolicy::Block).map(drop)
-                    }
+                    _ => turn_at(&txn, row(next as u16), None).map(drop),
                 };
                 drop(held);
                 match result {
@@ -318,10 +320,13 @@ fn waits_end_at_timeouts_and_interrupts() {
 }
 
 /// A row as far as its queue is concerned.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct HotRow {
-    xmax: Xid,
+    /// The version that is there, unless its end is committed.
     version: u16,
+    /// Who ends it, and what takes its place then.
+    xmax: Xid,
+    successor: u16,
     changes: usize,
     /// How often somebody with the turn, or on the way to it, looked.
     looks: usize,
@@ -364,36 +369,40 @@ fn a_hot_row_wakes_one_at_a_time_and_starves_nobody() {
     }
 }
 
-/// What a heap's update does. Each change makes a version under a new key, as one that is not HOT does.
+/// What a heap's update does. Each change makes a version in another place, one that is rolled back, too.
 fn change(txn: &Txn, world: &World, hot: &Mutex<HotRow>) {
     let xid = txn.xid().unwrap();
     let mut turn: Option<RowTurn> = None;
     loop {
-        let (xmax, version) = {
-            let hot = hot.lock().unwrap();
-            (hot.xmax, hot.version)
+        let seen = *hot.lock().unwrap();
+        let end = match seen.xmax {
+            Xid::INVALID => Outcome::Aborted,
+            xmax => world.txns.txlog().outcome(xmax).unwrap(),
         };
-        let held =
-            xmax != Xid::INVALID && world.txns.txlog().outcome(xmax).unwrap() == Outcome::Running;
-        if held || (turn.is_none() && txn.row_is_queued(row(version))) {
+        let is_held = end == Outcome::Running;
+        let is_over = matches!(end, Outcome::Committed(_));
+        let version = if is_over { seen.successor } else { seen.version };
+        turn = turn.filter(|turn| turn.follow(row(version), None));
+        if is_held || (turn.is_none() && txn.row_is_queued(row(version))) {
             match &turn {
-                Some(_) => assert_ne!(txn.wait_for(xmax).unwrap(), Outcome::Running),
+                Some(_) => assert_ne!(txn.wait_for(seen.xmax).unwrap(), Outcome::Running),
                 None => {
-                    let policy = WaitPolicy::Block;
-                    turn = Some(txn.row_turn(row(version), RowLock::Update, policy).unwrap());
+                    let successor = is_held.then(|| row(seen.successor));
+                    turn = Some(turn_at(txn, row(version), successor).unwrap());
                 }
             }
             hot.lock().unwrap().looks += 1;
             continue;
         }
         let mut hot = hot.lock().unwrap();
-        if hot.xmax != xmax {
+        if hot.xmax != seen.xmax {
             continue;
         }
-        *hot = HotRow { xmax: xid, version: version + 1, changes: hot.changes + 1, ..*hot };
+        let (successor, changes) = (hot.changes as u16 + 1, hot.changes + 1);
+        *hot = HotRow { version, xmax: xid, successor, changes, ..*hot };
         drop(hot);
         if let Some(turn) = turn {
-            turn.pass(xid, row(version), Some(row(version + 1)));
+            turn.pass(xid, row(version), Some(row(successor)));
         }
         return;
     }
@@ -443,7 +452,7 @@ fn threads_take_turns_at_a_row() {
     let take_turns = || {
         let txn = begin(&world);
         for round in 0..40_000 {
-            let turn = txn.row_turn(row(1), RowLock::Update, WaitPolicy::Block).unwrap();
+            let turn = turn_at(&txn, row(1), None).unwrap();
             assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two have the turn");
             spin(round % 32);
             inside.fetch_sub(1, Ordering::SeqCst);

@@ -342,10 +342,17 @@ impl Txn {
 
     /// Waits for the turn at a row that another transaction holds, or that others queue for. With the
     /// turn, look at the row again; while it is still held, [`Txn::wait_for`] its holder, keeping the
-    /// turn. Pass it ([`RowTurn::pass`]) once this transaction's id is in the row.
-    pub fn row_turn(&self, key: RowKey, strength: RowLock, policy: WaitPolicy) -> Result<RowTurn> {
+    /// turn. Pass it ([`RowTurn::pass`]) once this transaction's id is in the row. `successor` is the version
+    /// that the holder has put in this one's place.
+    pub fn row_turn(
+        &self,
+        key: RowKey,
+        successor: Option<RowKey>,
+        strength: RowLock,
+        policy: WaitPolicy,
+    ) -> Result<RowTurn> {
         let limits = self.locks.limits();
-        self.shared.locks().row_turn(self.session, key, strength, policy, &limits)
+        self.shared.locks().row_turn(self.session, key, successor, strength, policy, &limits)
     }
 
     /// Whether sessions queue for a row: then do so, too, even if it is free now.
