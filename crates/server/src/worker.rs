@@ -414,6 +414,23 @@ impl Worker {
         }
     }
 
+    /// Replies are about to leave: sends one of them by itself if it may show whom it wakes.
+    pub(crate) fn look_whom_replies_wake(&self, links: &[Rc<Link>]) {
+        if !self.shared.affinity.is_watching() {
+            return;
+        }
+        let look = |link: &Rc<Link>| {
+            let place = link.place.get()?;
+            Some((Rc::clone(link), place, self.near.borrow_mut().before_reply(place)?))
+        };
+        let Some((link, place, before)) = links.iter().find_map(look) else { return };
+        link.flush(self, None);
+        let found = self.near.borrow_mut().after_reply(place, &before);
+        if let Some((member, thread)) = found {
+            self.shared.affinity.found(member.session, thread);
+        }
+    }
+
     /// One connection fewer.
     fn left(&self) {
         self.door.load.fetch_sub(1, Ordering::Relaxed);
@@ -454,7 +471,9 @@ impl Worker {
         let moves = self.shared.affinity.is_on() && !link.is_encrypted();
         let household = peer.household().filter(|_| moves);
         let member = household.map(|household| Member { household, session: process });
-        link.place.set(member.and_then(|member| self.near.borrow_mut().enter(member)));
+        let is_known = self.shared.affinity.has_found(process);
+        let enter = |member| self.near.borrow_mut().enter(member, is_known);
+        link.place.set(member.and_then(enter));
     }
 
     pub(crate) fn remove_session(&self, process: i32) {

@@ -5,8 +5,9 @@
 //! thread. Where each worker has some of each thread's, every round wakes every thread, and the rounds are short: on
 //! two cores three fifths as many point reads get done (docs/decisions/replies.md).
 //!
-//! The system tells which process is at the other end of a socket, not which thread. But questions of one thread come
-//! together, so each worker counts which of its connections are heard together ([`near`]) and merges those that are into
+//! The system tells which process is at the other end of a socket, not which thread. But it shows which of the process'
+//! threads sleep, and a reply wakes the one that waits for it ([`wakes`]). Where that tells nothing, this may: questions
+//! of one thread come together, so each worker counts which of its connections are heard together ([`near`]) and merges those that are into
 //! *groups* ([`groups`]). A worker sees its own connections only; that two groups on two workers belong to one thread shows
 //! when some of them are put together. So workers exchange groups, as many connections for as many, to see which belong
 //! together, and to gather those that do ([`placement`]). Each worker keeps the number of connections that it had.
@@ -23,6 +24,7 @@ mod near;
 mod placement;
 #[cfg(test)]
 mod tests;
+mod wakes;
 
 use base::sync::unmodelled::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -92,6 +94,18 @@ impl Affinity {
             self.watching.store(false, Ordering::Relaxed);
         }
         moves
+    }
+
+    /// The thread of its client's process at which a session's replies arrive has been found.
+    pub fn found(&self, session: i32, thread: i32) {
+        if let Some(mut placement) = self.lock() {
+            placement.found(session, thread);
+        }
+    }
+
+    /// Whether the thread of a session has been found.
+    pub fn has_found(&self, session: i32) -> bool {
+        self.lock().is_some_and(|placement| placement.has_found(session))
     }
 
     /// A session has come to where it was told to go.

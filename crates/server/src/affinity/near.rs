@@ -1,11 +1,13 @@
 //! Which of a worker's connections are heard together.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use base::clock::{self, Instant};
 
-use super::Member;
 use super::groups::{self, Counts};
+use super::wakes::{Doing, Process, Wakes};
+use super::{Household, Member};
 
 /// So many connections of a worker are counted at most; the others stay where they are.
 const MEMBERS_MAX: usize = 64;
@@ -22,6 +24,10 @@ const LOOK_EVERY: usize = 256;
 pub(crate) struct Near {
     /// By place.
     members: Vec<Option<Member>>,
+    /// By place.
+    wakes: Vec<Wakes>,
+    /// Clients' processes, as far as their threads are shown; forgotten whenever a connection comes or goes.
+    processes: BTreeMap<i32, Option<Process>>,
     counts: Counts,
     /// Questions since the count began.
     questions: usize,
@@ -29,8 +35,9 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// Takes a connection into the count, which begins anew; its place, if there is one left.
-    pub(crate) fn enter(&mut self, member: Member) -> Option<usize> {
+    /// Takes a connection into the count, which begins anew; its place, if there is one left. Whether its thread
+    /// `is_known`.
+    pub(crate) fn enter(&mut self, member: Member, is_known: bool) -> Option<usize> {
         let free = self.members.iter().position(Option::is_none);
         let place = free.unwrap_or(self.members.len());
         if place == MEMBERS_MAX {
@@ -38,8 +45,11 @@ impl Near {
         }
         if free.is_none() {
             self.members.push(None);
+            self.wakes.push(Wakes::default());
         }
         self.members[place] = Some(member);
+        self.wakes[place] = if is_known { Wakes::known() } else { Wakes::default() };
+        self.processes.clear();
         self.restart();
         Some(place)
     }
@@ -47,6 +57,7 @@ impl Near {
     /// The connection is gone, and the count begins anew.
     pub(crate) fn leave(&mut self, place: usize) {
         self.members[place] = None;
+        self.processes.clear();
         self.restart();
     }
 
@@ -55,6 +66,27 @@ impl Near {
         self.counts.clear(self.members.len());
         self.questions = 0;
         self.begun = None;
+    }
+
+    /// A reply is about to leave for this place. What its client's threads do, if it is to be sent by itself to see
+    /// whom it wakes.
+    pub(crate) fn before_reply(&mut self, place: usize) -> Option<Vec<Doing>> {
+        let Household::Process(process) = self.members[place]?.household else { return None };
+        if !self.wakes[place].wants_look() {
+            return None;
+        }
+        let shown = self.processes.entry(process).or_insert_with(|| Process::open(process));
+        let doing = shown.as_ref()?.look();
+        doing.iter().any(|doing| *doing != Doing::Awake).then_some(doing)
+    }
+
+    /// The reply has left. The connection and the number of its thread, once that is known.
+    pub(crate) fn after_reply(&mut self, place: usize, before: &[Doing]) -> Option<(Member, i32)> {
+        let member = self.members[place]?;
+        let Household::Process(process) = member.household else { return None };
+        let process = self.processes.get(&process)?.as_ref()?;
+        let found = self.wakes[place].looked(before, &process.look())?;
+        Some((member, process.number(found)))
     }
 
     /// The worker is about to sleep: what comes next comes on its own account.

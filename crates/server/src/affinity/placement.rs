@@ -1,7 +1,7 @@
 //! Which worker is to have which connection: what all workers know together.
 //!
-//! *Threads* are what is taken for one client thread's connections: groups that workers have seen, joined where they
-//! overlap. Where a thread's connections are on several workers, they are *gathered*; else two workers *try* an exchange
+//! *Threads* are what is taken for one client thread's connections: those at which a reply was found to wake the same
+//! one, else groups that workers have seen, joined where they overlap. Where a thread's connections are on several workers, they are *gathered*; else two workers *try* an exchange
 //! of threads that have not met yet, because what looks like two of them may be one. Two threads have met when a
 //! worker has counted both and did not find them to be one.
 //!
@@ -30,7 +30,7 @@ pub(crate) struct Move {
     pub to: usize,
 }
 
-/// A thread's number; the lowest session in it.
+/// A thread's number; the lowest session in it, or less than zero: the system's number of one that was found.
 type Thread = i32;
 
 /// Who of each thread is on a worker.
@@ -85,8 +85,26 @@ impl Placement {
         self.quiet >= QUIET_ENOUGH * workers || self.exchanges >= EXCHANGES_MAX * workers
     }
 
+    /// A session's thread, by the system's number.
+    pub fn found(&mut self, session: i32, thread: i32) {
+        self.separate(session);
+        self.threads.insert(session, -thread);
+        self.begin();
+    }
+
+    /// Whether the session's thread has been found.
+    pub fn has_found(&self, session: i32) -> bool {
+        self.threads.get(&session).is_some_and(|thread| was_found(*thread))
+    }
+
     /// The session has ended.
     pub fn forget(&mut self, session: i32) {
+        self.separate(session);
+        self.moving.retain(|(moving, _)| moving.session != session);
+    }
+
+    /// The session is in no thread.
+    fn separate(&mut self, session: i32) {
         let Some(thread) = self.threads.remove(&session) else { return };
         let mut left = self.threads.iter().filter(|(_, t)| **t == thread).map(|(s, _)| *s);
         match left.next() {
@@ -97,7 +115,6 @@ impl Placement {
             }
             Some(_) => {}
         }
-        self.moving.retain(|(moving, _)| moving.session != session);
     }
 
     /// The session has come to where it was told to go.
@@ -132,7 +149,7 @@ impl Placement {
             for member in group {
                 self.threads.entry(member.session).or_insert(member.session);
             }
-            let joined: BTreeSet<Thread> = group.iter().map(|m| self.threads[&m.session]).collect();
+            let joined: BTreeSet<Thread> = self.unfound(group).collect();
             if let Some(&first) = joined.first().filter(|_| joined.len() > 1) {
                 has_joined = true;
                 self.threads
@@ -145,10 +162,15 @@ impl Placement {
             // A thread's number is a session in it.
             renumber(&mut self.met, |thread| self.threads[&thread]);
         }
-        let here: BTreeSet<Thread> = groups.iter().map(|g| self.threads[&g[0].session]).collect();
+        let here: BTreeSet<Thread> = groups.iter().filter_map(|g| self.unfound(g).next()).collect();
         for &a in &here {
             self.met.extend(here.range(a + 1..).map(|&b| (a, b)));
         }
+    }
+
+    /// What is taken for the threads of those whose thread has not been found.
+    fn unfound(&self, group: &[Member]) -> impl Iterator<Item = Thread> {
+        group.iter().map(|m| self.threads[&m.session]).filter(|thread| !was_found(*thread))
     }
 
     /// An exchange of this worker with another that has counted.
@@ -241,8 +263,15 @@ impl Placement {
     /// Whether two threads on two workers may be one, and have not met.
     fn are_strangers(&self, a: (&Thread, &Vec<Member>), b: (&Thread, &Vec<Member>)) -> bool {
         let pair = (*a.0.min(b.0), *a.0.max(b.0));
-        a.0 != b.0 && a.1[0].household == b.1[0].household && !self.met.contains(&pair)
+        // Those that were found are what they are.
+        let is_open = a.0 != b.0 && !was_found(*a.0) && !was_found(*b.0);
+        is_open && a.1[0].household == b.1[0].household && !self.met.contains(&pair)
     }
+}
+
+/// Whether it is a thread that was found by whom replies wake.
+fn was_found(thread: Thread) -> bool {
+    thread < 0
 }
 
 /// Gives threads other numbers; those that get the same have nothing to meet any more.

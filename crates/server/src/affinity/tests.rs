@@ -27,7 +27,7 @@ impl Dice {
 fn groups_of(threads: &[Vec<usize>], late: usize) -> Vec<Vec<i32>> {
     let mut near = Near::default();
     for place in 0..threads.concat().len() {
-        near.enter(member(place as i32)).unwrap();
+        near.enter(member(place as i32), false).unwrap();
     }
     let mut dice = Dice(1);
     loop {
@@ -69,7 +69,7 @@ fn connections_that_are_near_are_grouped_where_nobody_keeps_step() {
     let threads = [(0..8).collect(), (8..16).collect::<Vec<_>>()];
     let mut near = Near::default();
     for place in 0..16 {
-        near.enter(member(place)).unwrap();
+        near.enter(member(place), false).unwrap();
     }
     let mut dice = Dice(5);
     let groups = loop {
@@ -100,7 +100,7 @@ fn connections_of_two_processes_are_never_one_group() {
     let mut near = Near::default();
     for session in 0..4 {
         let household = Household::Process(session % 2);
-        near.enter(Member { household, session }).unwrap();
+        near.enter(Member { household, session }, false).unwrap();
     }
     let groups = loop {
         // All of them keep step.
@@ -233,4 +233,28 @@ fn who_was_told_to_move_is_waited_for_but_not_for_ever() {
     let later = Instant(10_000_000_000);
     placement.counted(0, &world.groups(0), later);
     assert!(!placement.counted(1, &world.groups(1), later).is_empty(), "nobody waits for ever");
+}
+
+/// Groups that questions tell are wrong here; whom replies wake is not.
+#[test]
+fn threads_that_were_found_count_whatever_else_was_seen() {
+    let mut world = World::new(2, 4, 2, 8);
+    world.sessions = vec![vec![0, 1, 4, 5], vec![2, 3, 6, 7]];
+    let threads = std::mem::replace(&mut world.threads, vec![0, 1, 0, 1, 0, 1, 0, 1]);
+    let mut placement = Placement::new(2);
+    world.settle(&mut placement);
+    for (session, thread) in threads.iter().enumerate() {
+        assert!(!placement.has_found(session as i32));
+        placement.found(session as i32, 100 + *thread as i32);
+        assert!(placement.has_found(session as i32));
+    }
+    assert!(!placement.is_done(), "there is something to do again");
+    let exchanges = world.settle(&mut placement);
+    assert!((1..=4).contains(&exchanges), "{exchanges} exchanges");
+    world.threads = threads;
+    assert!(world.spread() <= 1.0, "{}", world.spread());
+    placement.forget(3);
+    assert!(!placement.has_found(3));
+    world.sessions.iter_mut().for_each(|sessions| sessions.retain(|session| *session != 3));
+    assert_eq!(world.settle(&mut placement), 0, "the others stay");
 }

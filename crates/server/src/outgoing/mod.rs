@@ -61,6 +61,7 @@ impl Outgoing {
     /// Sends what may leave of all that were added.
     pub(crate) fn send(&self, worker: &Worker) {
         let mut links = self.links.take();
+        worker.look_whom_replies_wake(&links);
         for some in links.chunks(BURST_MAX) {
             if some.len() > 1 {
                 self.send_together(worker, some);
