@@ -419,11 +419,13 @@ impl Worker {
         if !self.shared.affinity.is_watching() {
             return;
         }
-        let look = |link: &Rc<Link>| {
-            let place = link.place.get()?;
-            Some((Rc::clone(link), place, self.near.borrow_mut().before_reply(place)?))
+        let wanting = |link: &Rc<Link>| {
+            link.place.get().filter(|place| self.near.borrow_mut().wants_look(*place))
         };
-        let Some((link, place, before)) = links.iter().find_map(look) else { return };
+        let found = links.iter().find_map(|link| Some((link, wanting(link)?)));
+        // One look at most: it costs more than a reply.
+        let Some((link, place)) = found else { return };
+        let Some(before) = self.near.borrow_mut().before_reply(place) else { return };
         link.flush(self, None);
         let found = self.near.borrow_mut().after_reply(place, &before);
         if let Some((member, thread)) = found {
@@ -471,9 +473,11 @@ impl Worker {
         let moves = self.shared.affinity.is_on() && !link.is_encrypted();
         let household = peer.household().filter(|_| moves);
         let member = household.map(|household| Member { household, session: process });
-        let is_known = self.shared.affinity.has_found(process);
-        let enter = |member| self.near.borrow_mut().enter(member, is_known);
-        link.place.set(member.and_then(enter));
+        let place = member.and_then(|member| self.near.borrow_mut().enter(member));
+        link.place.set(place);
+        if let Some(place) = place.filter(|_| self.shared.affinity.has_found(process)) {
+            self.near.borrow_mut().knows_thread(place);
+        }
     }
 
     pub(crate) fn remove_session(&self, process: i32) {

@@ -7,10 +7,11 @@
 //!
 //! The system tells which process is at the other end of a socket, not which thread. But it shows which of the process'
 //! threads sleep, and a reply wakes the one that waits for it ([`wakes`]). Where that tells nothing, this may: questions
-//! of one thread come together, so each worker counts which of its connections are heard together ([`near`]) and merges those that are into
-//! *groups* ([`groups`]). A worker sees its own connections only; that two groups on two workers belong to one thread shows
-//! when some of them are put together. So workers exchange groups, as many connections for as many, to see which belong
-//! together, and to gather those that do ([`placement`]). Each worker keeps the number of connections that it had.
+//! of one thread come together, so each worker counts which of its connections are heard together ([`near`]) and merges
+//! those that are into *groups* ([`groups`]). A worker sees its own connections only; that two groups on two workers
+//! belong to one thread shows when some of them are put together. So workers exchange groups, as many connections for as
+//! many, to see which belong together, and to gather those that do ([`placement`]). Each worker keeps the number of
+//! connections that it had.
 //!
 //! Three things keep this harmless. Only clients of this machine are counted: a thread elsewhere is not woken here.
 //! Connections of different processes are never taken for one thread's. And when nothing is left to be learnt, or

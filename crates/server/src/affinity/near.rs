@@ -35,9 +35,8 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// Takes a connection into the count, which begins anew; its place, if there is one left. Whether its thread
-    /// `is_known`.
-    pub(crate) fn enter(&mut self, member: Member, is_known: bool) -> Option<usize> {
+    /// Takes a connection into the count, which begins anew; its place, if there is one left.
+    pub(crate) fn enter(&mut self, member: Member) -> Option<usize> {
         let free = self.members.iter().position(Option::is_none);
         let place = free.unwrap_or(self.members.len());
         if place == MEMBERS_MAX {
@@ -48,7 +47,7 @@ impl Near {
             self.wakes.push(Wakes::default());
         }
         self.members[place] = Some(member);
-        self.wakes[place] = if is_known { Wakes::known() } else { Wakes::default() };
+        self.wakes[place] = Wakes::default();
         self.processes.clear();
         self.restart();
         Some(place)
@@ -68,25 +67,44 @@ impl Near {
         self.begun = None;
     }
 
-    /// A reply is about to leave for this place. What its client's threads do, if it is to be sent by itself to see
-    /// whom it wakes.
-    pub(crate) fn before_reply(&mut self, place: usize) -> Option<Vec<Doing>> {
-        let Household::Process(process) = self.members[place]?.household else { return None };
-        if !self.wakes[place].wants_look() {
+    /// The connection's thread is known: nobody need look for it.
+    pub(crate) fn knows_thread(&mut self, place: usize) {
+        self.wakes[place].give_up();
+    }
+
+    /// A reply is about to leave for this place: whether to look whom it wakes.
+    pub(crate) fn wants_look(&mut self, place: usize) -> bool {
+        self.wakes[place].wants_look()
+    }
+
+    /// What the threads of a place's client do, if the reply is to be sent by itself to see whom it wakes.
+    pub(crate) fn before_reply(&mut self, place: usize) -> Option<Vec<(i32, Doing)>> {
+        let wakes = &mut self.wakes[place];
+        let Some(Member { household: Household::Process(process), .. }) = self.members[place]
+        else {
+            wakes.give_up();
             return None;
-        }
+        };
         let shown = self.processes.entry(process).or_insert_with(|| Process::open(process));
-        let doing = shown.as_ref()?.look();
-        doing.iter().any(|doing| *doing != Doing::Awake).then_some(doing)
+        let Some(shown) = shown else {
+            wakes.give_up();
+            return None;
+        };
+        let doing = shown.look();
+        wakes.looks_at(doing.len());
+        doing.iter().any(|(_, doing)| *doing != Doing::Awake).then_some(doing)
     }
 
     /// The reply has left. The connection and the number of its thread, once that is known.
-    pub(crate) fn after_reply(&mut self, place: usize, before: &[Doing]) -> Option<(Member, i32)> {
+    pub(crate) fn after_reply(
+        &mut self,
+        place: usize,
+        before: &[(i32, Doing)],
+    ) -> Option<(Member, i32)> {
         let member = self.members[place]?;
         let Household::Process(process) = member.household else { return None };
         let process = self.processes.get(&process)?.as_ref()?;
-        let found = self.wakes[place].looked(before, &process.look())?;
-        Some((member, process.number(found)))
+        Some((member, self.wakes[place].looked(before, &process.look())?))
     }
 
     /// The worker is about to sleep: what comes next comes on its own account.

@@ -1,9 +1,9 @@
 //! Which worker is to have which connection: what all workers know together.
 //!
 //! *Threads* are what is taken for one client thread's connections: those at which a reply was found to wake the same
-//! one, else groups that workers have seen, joined where they overlap. Where a thread's connections are on several workers, they are *gathered*; else two workers *try* an exchange
-//! of threads that have not met yet, because what looks like two of them may be one. Two threads have met when a
-//! worker has counted both and did not find them to be one.
+//! one, else groups that workers have seen, joined where they overlap. Where a thread's connections are on several
+//! workers, they are *gathered*; else two workers *try* an exchange of threads that have not met yet, because what looks
+//! like two of them may be one. Two threads have met when a worker has counted both and did not find them to be one.
 //!
 //! What is gathered brings every two workers nearer to having threads whole ([`Placement::gain`]); each pair of threads
 //! meets once: so it ends.

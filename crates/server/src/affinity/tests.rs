@@ -27,7 +27,7 @@ impl Dice {
 fn groups_of(threads: &[Vec<usize>], late: usize) -> Vec<Vec<i32>> {
     let mut near = Near::default();
     for place in 0..threads.concat().len() {
-        near.enter(member(place as i32), false).unwrap();
+        near.enter(member(place as i32)).unwrap();
     }
     let mut dice = Dice(1);
     loop {
@@ -69,7 +69,7 @@ fn connections_that_are_near_are_grouped_where_nobody_keeps_step() {
     let threads = [(0..8).collect(), (8..16).collect::<Vec<_>>()];
     let mut near = Near::default();
     for place in 0..16 {
-        near.enter(member(place), false).unwrap();
+        near.enter(member(place)).unwrap();
     }
     let mut dice = Dice(5);
     let groups = loop {
@@ -100,7 +100,7 @@ fn connections_of_two_processes_are_never_one_group() {
     let mut near = Near::default();
     for session in 0..4 {
         let household = Household::Process(session % 2);
-        near.enter(Member { household, session }, false).unwrap();
+        near.enter(Member { household, session }).unwrap();
     }
     let groups = loop {
         // All of them keep step.
