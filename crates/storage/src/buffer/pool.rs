@@ -14,7 +14,7 @@ use super::replace::{Candidates, Credit, Replacer};
 use super::slot::FRAMES_MAX;
 use super::sync::Places;
 use super::totals::Gone;
-use super::write::Writer;
+use super::write::{Progress, Writer};
 use super::writeback;
 use super::{Config, HugePages, PoolStats, Ring};
 use crate::error::{Error, Result};
@@ -43,6 +43,7 @@ pub struct Pool {
     pub(super) files: Arc<RelFiles>,
     pub(super) config: Config,
     pub(super) writer: Latch<Writer>,
+    pub(super) progress: Progress,
     pub(super) protection: Protection,
     pub(super) flush_after: writeback::After,
     pub(super) cleaner: CleanerState,
@@ -112,6 +113,7 @@ impl Pool {
             dirty: DirtyQueues::new(count as usize),
             places: Places::new(writer.last_batch()),
             writer: Latch::new(Rank::PageWriter, writer),
+            progress: Progress::default(),
             protection: Protection::new(&config),
             flush_after: writeback::After::new(config.flush_after),
             cleaner: CleanerState::default(),
@@ -403,25 +405,31 @@ impl Pool {
         let patience = self.patience();
         let mut deadline = began.after(patience);
         let mut waited = false;
+        let mut last = (began, self.progress.under_way());
         loop {
             self.reclaim_clean();
             if let Some(index) = self.free.take() {
                 return Ok(index);
             }
+            let now = (clock::now(), self.progress.under_way());
             if self.files.awaits_inherited() {
                 // The cleaner can't write a page until that is over: redo waits with it.
-                deadline = clock::now().after(patience);
-            } else if clock::now() >= deadline {
+                deadline = now.0.after(patience);
+            } else if now.1.is_some() && now.1 == last.1 {
+                // The disk, or the log before it, is slow: that is nobody's fault, and it comes to an end.
+                deadline = deadline.after(now.0.since(last.0));
+            } else if now.0 >= deadline {
                 return Err(Error::NoFreeBuffer { waited: patience });
             }
-            if clock::now() >= began.after(LOOK_UP) {
+            last = now;
+            if now.0 >= began.after(LOOK_UP) {
                 interrupt::check()?;
             }
             if !std::mem::replace(&mut waited, true) {
                 count(&self.counters.waits_for_frame, 1);
             }
             self.cleaner.wake();
-            self.free.wait(deadline.min(clock::now().after(LOOK_UP)));
+            self.free.wait(now.0.after(LOOK_UP));
         }
     }
 

@@ -29,7 +29,7 @@ use crate::relfile::RelFiles;
 use base::disk::{Disk, Room};
 use base::env::Env;
 use base::park;
-use base::sync::unmodelled::Ordering;
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use base::wait_event::{self, Event};
 use base::{Lsn, PageId};
 use std::ops::Range;
@@ -158,6 +158,28 @@ impl Writer {
     }
 }
 
+/// Whether the writer is at a batch, and at which: who waits for a frame tells a disk that takes its time from one that
+/// refuses.
+#[derive(Default)]
+pub(super) struct Progress(AtomicU64);
+
+impl Progress {
+    // Relaxed throughout: by what is read here a wait is longer or shorter, no more.
+    fn begin(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn end(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The number of the batch that the disk or the log has not taken yet.
+    pub fn under_way(&self) -> Option<u64> {
+        let turn = self.0.load(Ordering::Relaxed);
+        (turn % 2 == 1).then_some(turn)
+    }
+}
+
 impl Pool {
     /// Writes the frames that are dirty and not latched alone. Takes at most a batch of them.
     pub(super) fn write_frames(&self, frames: &[u32]) -> Batch {
@@ -170,7 +192,9 @@ impl Pool {
         if writer.copies.is_empty() {
             return Batch::EMPTY;
         }
+        self.progress.begin();
         let failed = self.write_copies(&mut writer).err();
+        self.progress.end();
         let mut written = 0;
         for (index, copy) in writer.copies.iter().filter_map(|copy| Some((copy.frame?, copy))) {
             let frame = &self.frames[index as usize];

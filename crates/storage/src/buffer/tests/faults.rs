@@ -1,3 +1,4 @@
+use super::gated::GatedDisk;
 use super::*;
 use base::disk::Disk;
 use base::disk::sim::Access;
@@ -5,6 +6,7 @@ use base::interrupt::Interrupt;
 use base::park;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 fn eio() -> io::Error {
     io::Error::from_raw_os_error(libc::EIO)
@@ -352,6 +354,22 @@ fn the_wait_for_a_frame_does_not_end_before_that_for_inherited_files() {
             assert!(page.is_ok(), "page {n}: {}", page.unwrap_err());
         }
     });
+}
+
+/// One that takes its time is not one that refuses.
+#[test]
+fn the_wait_for_a_frame_outlasts_a_disk_that_stalls() {
+    let frame_wait = Duration::from_millis(200);
+    let config = Config { frames: 16, frame_wait, ..Config::default() };
+    let disk = GatedDisk::new(SimDisk::new());
+    let world = World::with_disk(Arc::new(disk.clone()), disk.inner.clone(), config);
+    let rel = world.relation(5);
+    disk.stall(2, 4 * frame_wait);
+    let begun = Instant::now();
+    for n in 0..60 {
+        add(&rel, Fork::Main, n);
+    }
+    assert!(begun.elapsed() > 4 * frame_wait, "no write was waited for");
 }
 
 /// The copies there may be all that mends a page of which an earlier process has left a part on the disk.

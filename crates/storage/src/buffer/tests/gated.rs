@@ -1,10 +1,12 @@
-//! A disk whose started reads wait until they are let go.
+//! A disk whose started reads wait until they are let go, and whose double-write area stalls when it is told to.
 
+use crate::buffer::doublewrite;
 use base::disk::sim::SimDisk;
 use base::disk::{DirectoryLock, Disk, File, Open, StartedRead};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 type Held = Box<dyn FnOnce() + Send>;
 
@@ -13,6 +15,8 @@ struct Gate {
     shut: AtomicBool,
     held: Mutex<Vec<Held>>,
     bytes: AtomicUsize,
+    /// How long each of the next writes of copies takes.
+    stalls: Mutex<Vec<Duration>>,
 }
 
 #[derive(Clone)]
@@ -23,6 +27,7 @@ pub(super) struct GatedDisk {
 
 struct GatedFile {
     inner: Arc<dyn File>,
+    is_area: bool,
     gate: Arc<Gate>,
 }
 
@@ -44,6 +49,11 @@ impl GatedDisk {
         held.into_iter().for_each(|read| read());
     }
 
+    /// Has each of the next `writes` to the double-write area take so long.
+    pub fn stall(&self, writes: usize, each: Duration) {
+        *self.gate.stalls.lock().unwrap() = vec![each; writes];
+    }
+
     /// Reads and bytes under way.
     pub fn under_way(&self) -> (usize, usize) {
         (self.gate.held.lock().unwrap().len(), self.gate.bytes.load(Ordering::SeqCst))
@@ -53,7 +63,8 @@ impl GatedDisk {
 impl Disk for GatedDisk {
     fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
         let inner = self.inner.open(path, how)?;
-        Ok(Arc::new(GatedFile { inner, gate: Arc::clone(&self.gate) }))
+        let is_area = path == doublewrite::PATH;
+        Ok(Arc::new(GatedFile { inner, is_area, gate: Arc::clone(&self.gate) }))
     }
     fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
         self.inner.rename_new(from, to)
@@ -94,6 +105,10 @@ impl File for GatedFile {
         self.gate.held.lock().unwrap().push(Box::new(move || inner.start_read(read)));
     }
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        if self.is_area {
+            let stall = self.gate.stalls.lock().unwrap().pop();
+            stall.into_iter().for_each(std::thread::sleep);
+        }
         self.inner.write_at(buf, offset)
     }
     fn sync(&self) -> io::Result<()> {

@@ -14,6 +14,7 @@ mod writeback;
 use super::*;
 use crate::page::{PAGE_BYTES, PageKind, PageMut, PageView};
 use crate::relfile::RelFiles;
+use base::disk::Disk;
 use base::disk::sim::SimDisk;
 use base::env::Env;
 use base::rank::Rank;
@@ -38,7 +39,12 @@ impl World {
     }
 
     fn with(disk: SimDisk, config: Config) -> World {
-        let env = Env::new(Arc::new(disk.clone()));
+        World::with_disk(Arc::new(disk.clone()), disk, config)
+    }
+
+    /// Over `over`, behind which is `disk`.
+    fn with_disk(over: Arc<dyn Disk>, disk: SimDisk, config: Config) -> World {
+        let env = Env::new(over);
         let files = Arc::new(RelFiles::open(Arc::clone(&env.disk), 100).unwrap());
         doublewrite::recover(&*env.disk, &files, &mut |_| Ok(false)).unwrap();
         World { disk, pool: Pool::open(&env, config, files).unwrap() }
