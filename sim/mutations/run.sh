@@ -17,8 +17,9 @@ fi
 names=("$@")
 if [ $# -eq 0 ]; then names=($(cd "$here" && ls -- *.patch | sed 's/\.patch$//')); fi
 
-# apply NAME DIRECTORY [OPTION…]: asks nothing, and takes context that has changed a little.
-apply() { patch -d "$2" -p1 -s -f --fuzz=3 "${@:3}" <"$here/$1.patch" >/dev/null 2>&1; }
+# apply NAME DIRECTORY [OPTION…]: asks nothing, and takes context that has changed a little: never all of it, or the fault
+# might land elsewhere.
+apply() { patch -d "$2" -p1 -s -f --fuzz=2 "${@:3}" <"$here/$1.patch" >/dev/null 2>&1; }
 
 if $fit_only; then
     stale=0
@@ -58,13 +59,22 @@ attempt() {
     echo "seed $seed | $(sed -n 's/^in windows: //p' "$log" | head -1) | $why"
 }
 
+# restore NAME: the files that the patch is of, as they are in the sources. What `patch -R` makes of a line that is not there
+# depends on what is around it.
+restore() {
+    local file
+    for file in $(sed -n 's,^+++ b/,,p' "$here/$1.patch"); do
+        rm -f "$copy/$file.orig" "$copy/$file.rej"
+        cp "$root/$file" "$copy/$file"
+    done
+}
+
 missed=0
 for name in "${names[@]}"; do
     printf '%s: %s\n' "$name" "$(head -1 "$here/$name.patch")"
     outcome=$(attempt "$name") || missed=$((missed + 1))
     printf '    %s\n' "$outcome"
-    # Back to the sources as they are.
-    apply "$name" "$copy" -R || true
+    restore "$name"
 done
 echo "${#names[@]} faults, $missed not caught"
 [ "$missed" -eq 0 ]
