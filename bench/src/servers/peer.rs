@@ -230,7 +230,9 @@ impl Peer {
 
     /// Asks it to end, the polite way; who has several servers asks all of them before waiting for one.
     pub fn ask_to_stop(&mut self) {
-        self.signal("-INT");
+        // To PostgreSQL SIGTERM means to wait for its clients. The canned server takes signals as it inherits them, and what a
+        // shell runs in the background ignores SIGINT.
+        self.signal(if self.canned { "-TERM" } else { "-INT" });
     }
 
     /// Waits for the end of what was asked to. In a hurry it is ended at once, PostgreSQL with the processes that it has started.
