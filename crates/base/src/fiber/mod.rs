@@ -9,7 +9,7 @@
 
 mod scheduler;
 
-pub use scheduler::{Order, Scheduler};
+pub use scheduler::{Lots, Order, Scheduler};
 
 use crate::clock::Instant;
 use crate::park;

@@ -19,7 +19,32 @@ pub enum Order {
     /// First come, first served.
     Fifo,
     /// Drawn from a seeded generator: simulation.
-    Seeded(fastrand::Rng),
+    Seeded(Lots),
+}
+
+/// Draws by a seeded generator. One fiber at a time may fall behind: the others have many turns before its next.
+pub struct Lots {
+    rng: fastrand::Rng,
+    /// Who has fallen behind, and for how many picks more.
+    laggard: Option<(u32, u32)>,
+}
+
+impl Lots {
+    pub fn new(seed: u64) -> Lots {
+        Lots { rng: fastrand::Rng::with_seed(seed), laggard: None }
+    }
+
+    /// Takes one of those that are ready; one at least is.
+    fn take_from(&mut self, ready: &mut VecDeque<u32>) -> Option<u32> {
+        let mut at = self.rng.usize(..ready.len());
+        if let Some((who, picks)) = self.laggard {
+            self.laggard = picks.checked_sub(1).map(|left| (who, left));
+            if who == ready[at] {
+                at = (at + 1) % ready.len();
+            }
+        }
+        ready.swap_remove_front(at)
+    }
 }
 
 /// The half of a scheduler that other threads reach.
@@ -248,10 +273,7 @@ impl Scheduler {
         match &mut *self.order.borrow_mut() {
             Order::Fifo => ready.pop_front(),
             Order::Seeded(_) if ready.is_empty() => None,
-            Order::Seeded(rng) => {
-                let at = rng.usize(..ready.len());
-                ready.swap_remove_front(at)
-            }
+            Order::Seeded(lots) => lots.take_from(&mut ready),
         }
     }
 
@@ -307,11 +329,22 @@ impl Scheduler {
         }
     }
 
+    /// Has the fiber that runs fall behind for so many picks; no other one does any more. Nothing where the order is not seeded.
+    pub(crate) fn fall_behind(&self, picks: u32) {
+        let this = park::with_current(|inner| match &inner.wake {
+            Wake::Fiber(home) => Some(home.index),
+            Wake::Thread(_) => None,
+        });
+        if let (Order::Seeded(lots), Some(index)) = (&mut *self.order.borrow_mut(), this) {
+            lots.laggard = Some((index, picks));
+        }
+    }
+
     /// A number drawn from the order's generator; `None` when the order is not seeded.
     pub(crate) fn draw(&self, below: u64) -> Option<u64> {
         match &mut *self.order.borrow_mut() {
             Order::Fifo => None,
-            Order::Seeded(rng) => Some(rng.u64(..below)),
+            Order::Seeded(lots) => Some(lots.rng.u64(..below)),
         }
     }
 }

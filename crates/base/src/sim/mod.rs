@@ -2,7 +2,7 @@
 //! run, and (in [`crate::disk::sim`]) a disk that remembers every operation. Same seed, same run.
 
 use crate::clock::{Clock, Instant};
-use crate::fiber::{Order, Scheduler};
+use crate::fiber::{Lots, Order, Scheduler};
 use crate::park;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,6 +15,9 @@ const WALL_START_MICROS: i64 = 1_577_836_800_000_000;
 const START: Instant = Instant(1_000_000_000);
 /// A simulation in which so much time passes has got stuck where everybody looks again and again.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// Who falls behind does so for fewer turns of others than this: longer than a checkpoint takes.
+const LAG_MAX: u64 = 1000;
 
 /// A running simulation; see [`run`].
 pub struct Sim {
@@ -122,6 +125,18 @@ pub fn maybe_yield(odds: u64) {
     }
 }
 
+/// A place between two deeds that others must see as one, as a record in the log and what it tells of: with one chance in
+/// `odds` a simulation holds this context up for as long as others take for hundreds of turns. By even draws alone it would
+/// never wait as long as a checkpoint takes.
+#[inline]
+pub fn maybe_fall_behind(odds: u64) {
+    if active() && park::on_fiber() && draw(odds) == 0 {
+        let picks = draw(LAG_MAX) as u32;
+        with(|sim| sim.scheduler.fall_behind(picks));
+        park::yield_now();
+    }
+}
+
 /// Starts a fiber in this thread's simulation.
 pub(crate) fn spawn(job: impl FnOnce() + 'static) -> bool {
     with(|sim| sim.scheduler.spawn(job).expect("stacks can be had")).is_some()
@@ -138,7 +153,7 @@ pub fn spawn_local(job: impl FnOnce() + 'static) {
 /// day has passed in it.
 pub fn run<R: 'static>(seed: u64, main: impl FnOnce() -> R + 'static) -> R {
     assert!(!active(), "simulations do not nest");
-    let order = Order::Seeded(fastrand::Rng::with_seed(seed));
+    let order = Order::Seeded(Lots::new(seed));
     let sim = Sim {
         scheduler: Scheduler::new(order, || {}),
         now: Cell::new(START),

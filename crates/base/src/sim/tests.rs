@@ -30,6 +30,32 @@ fn a_seed_replays_and_another_differs() {
     assert_ne!(trace_of(7), trace_of(8));
 }
 
+/// How many turns of another context passed while one fell behind, with any chance in `odds`.
+fn turns_missed(seed: u64, odds: u64) -> u32 {
+    run(seed, move || {
+        let done = Rc::new(Cell::new(false));
+        let back = Rc::clone(&done);
+        spawn_local(move || {
+            maybe_fall_behind(odds);
+            back.set(true);
+        });
+        let mut turns = 0;
+        while !done.get() {
+            turns += 1;
+            park::yield_now();
+        }
+        turns
+    })
+}
+
+#[test]
+fn who_falls_behind_waits_for_hundreds_of_turns_of_others_and_not_for_ever() {
+    let missed = |odds| (0..20).map(move |seed| turns_missed(seed, odds));
+    assert!(missed(1).any(|turns| turns > 500));
+    assert!(missed(1).all(|turns| turns < LAG_MAX as u32 + 100));
+    assert!(missed(1_000_000).all(|turns| turns < 100));
+}
+
 #[test]
 fn time_passes_only_when_nothing_can_run() {
     let slept = run(1, || {

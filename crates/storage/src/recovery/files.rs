@@ -24,6 +24,7 @@ use base::env::{Background, Env};
 use base::latch::Latch;
 use base::park::{self, Context};
 use base::rank::Rank;
+use base::sim;
 use base::wait_event::{self, Event};
 use base::{Fork, Lsn, Persistence, RelId, Xid};
 use std::collections::{BTreeMap, VecDeque};
@@ -129,6 +130,7 @@ impl RelationFiles {
         self.wal
             .insert(&mut claim, &Record::new(Kind::FILE_CREATE, xid).data(&rel.0.to_le_bytes()));
         drop(claim);
+        sim::maybe_fall_behind(4);
         self.pool.create_relation(rel, rank)
     }
 
@@ -161,6 +163,7 @@ impl RelationFiles {
         // The cut is not undone by a crash that loses the record: rows may have moved to pages before
         // it in the meantime only if the log says so, and then it says this, too.
         self.wal.flush(at.end);
+        sim::maybe_fall_behind(4);
         Ok(())
     }
 
