@@ -16,6 +16,7 @@ use crate::error::Error;
 use base::clock;
 use base::disk::SyncMethod;
 use base::park;
+use base::sim;
 use base::sync::spin_hint;
 use base::sync::unmodelled::{Ordering, fence};
 use base::wait_event::{self, Event};
@@ -176,6 +177,8 @@ impl State {
         let kept = complete.0 - complete.0 % BLOCK_BYTES;
         wal.space.ring_free_below(kept + wal.route.ring.capacity());
         if !is_durable {
+            // A sync takes as long as others take for much: what is told meanwhile must wait for it.
+            sim::maybe_fall_behind(8);
             self.sync(wal, first, complete);
         }
         wal.store.written_before(wal.route.epoch.segment_of(complete));
