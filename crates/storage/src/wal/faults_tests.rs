@@ -302,12 +302,14 @@ fn fail_to_sync_a_segment(errno: i32, spares: bool) {
     if spares {
         wal.release_before(wal.durable()).unwrap();
     }
-    let mut is_header = false;
+    let mut has_header = None;
     let broken = move |access: Access, path: &str, offset: u64| {
-        // The sync that follows the header's writing.
+        // The sync of the file whose header was written; other files are written and synced meanwhile.
         match access {
-            Access::Write => is_header = path.starts_with("wal/") && offset == 0,
-            Access::Sync if is_header && path.starts_with("wal/") => {
+            Access::Write if path.starts_with("wal/") && offset == 0 => {
+                has_header = Some(path.to_owned());
+            }
+            Access::Sync if has_header.as_deref() == Some(path) => {
                 eprintln!("sync met");
                 return Some(io::Error::from_raw_os_error(errno));
             }
