@@ -33,7 +33,8 @@ if $fit_only; then
 fi
 
 copy=$(mktemp -d "${TMPDIR:-/tmp}/thalweg-mutations.XXXXXX")
-trap 'rm -rf "$copy"' EXIT
+pristine=$(mktemp -d "${TMPDIR:-/tmp}/thalweg-pristine.XXXXXX")
+trap 'rm -rf "$copy" "$pristine"' EXIT
 
 # A build of its own: quick rather than fast, from file to file incremental.
 export CARGO_TARGET_DIR=${MUTATIONS_TARGET:-$root/target/mutations}
@@ -41,6 +42,7 @@ export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PRO
 export CARGO_PROFILE_RELEASE_INCREMENTAL=true CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 
 (cd "$root" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy")
+cp -R "$copy/." "$pristine"
 
 # attempt NAME: what became of it, in one line; false unless it was caught.
 attempt() {
@@ -59,13 +61,13 @@ attempt() {
     echo "seed $seed | $(sed -n 's/^in windows: //p' "$log" | head -1) | $why"
 }
 
-# restore NAME: the files that the patch is of, as they are in the sources. What `patch -R` makes of a line that is not there
-# depends on what is around it.
+# restore NAME: the files that the patch is of, as they were when this began. What `patch -R` makes of a line that is not
+# there depends on what is around it.
 restore() {
     local file
     for file in $(sed -n 's,^+++ b/,,p' "$here/$1.patch"); do
         rm -f "$copy/$file.orig" "$copy/$file.rej"
-        cp "$root/$file" "$copy/$file"
+        cp "$pristine/$file" "$copy/$file"
     done
 }
 

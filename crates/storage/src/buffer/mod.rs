@@ -91,7 +91,8 @@ pub struct Config {
     /// `bgwriter_flush_after`, to begin with: of so many unlogged pages written the system is had to start together; 0: of
     /// none.
     pub flush_after: u32,
-    /// How long foreground work waits for a frame before it reports that there is none.
+    /// How long foreground work waits for a frame before it reports that there is none. What the disk takes for a batch of
+    /// pages does not count.
     pub frame_wait: Duration,
 }
 

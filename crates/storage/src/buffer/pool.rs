@@ -405,31 +405,31 @@ impl Pool {
         let patience = self.patience();
         let mut deadline = began.after(patience);
         let mut waited = false;
-        let mut last = (began, self.progress.under_way());
+        let (mut looked, mut writing) = (began, self.progress.under_way());
         loop {
             self.reclaim_clean();
             if let Some(index) = self.free.take() {
                 return Ok(index);
             }
-            let now = (clock::now(), self.progress.under_way());
+            let (now, batch) = (clock::now(), self.progress.under_way());
             if self.files.awaits_inherited() {
                 // The cleaner can't write a page until that is over: redo waits with it.
-                deadline = now.0.after(patience);
-            } else if now.1.is_some() && now.1 == last.1 {
+                deadline = now.after(patience);
+            } else if batch.is_some() && batch == writing {
                 // The disk, or the log before it, is slow: that is nobody's fault, and it comes to an end.
-                deadline = deadline.after(now.0.since(last.0));
-            } else if now.0 >= deadline {
+                deadline = deadline.after(now.since(looked));
+            } else if now >= deadline {
                 return Err(Error::NoFreeBuffer { waited: patience });
             }
-            last = now;
-            if now.0 >= began.after(LOOK_UP) {
+            (looked, writing) = (now, batch);
+            if now >= began.after(LOOK_UP) {
                 interrupt::check()?;
             }
             if !std::mem::replace(&mut waited, true) {
                 count(&self.counters.waits_for_frame, 1);
             }
             self.cleaner.wake();
-            self.free.wait(now.0.after(LOOK_UP));
+            self.free.wait(now.after(LOOK_UP));
         }
     }
 
